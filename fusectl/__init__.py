@@ -1,0 +1,25 @@
+"""fusectl explains operator fusion in ONNX models: every candidate, every reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["FusectlError", "__version__", "explain", "load_rules", "load_target", "targets"]
+
+if TYPE_CHECKING:
+    from fusectl.api import explain, load_rules, load_target, targets
+    from fusectl.errors import FusectlError
+
+
+def __getattr__(name: str) -> Any:
+    """Import the interface on first use, so that ``import fusectl`` stays instant."""
+    if name == "FusectlError":
+        from fusectl.errors import FusectlError
+
+        return FusectlError
+    if name in __all__:
+        from fusectl import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'fusectl' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""``python -m fusectl``."""
+
+from fusectl.cli import main
+
+main()

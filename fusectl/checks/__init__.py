@@ -1,0 +1,19 @@
+"""Pure checks on candidates, one registry. Importing this package registers all of them."""
+
+from fusectl.checks import (
+    adjacency,
+    machine,
+    movement,
+    pattern,
+    policy,
+    reduction,
+    shapes,
+    state,
+    users,
+)
+from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome, known_names
+
+__all__ = [
+    "ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome",
+    "adjacency", "known_names", "machine", "movement", "pattern", "policy", "reduction", "shapes", "state", "users",
+]  # fmt: skip

@@ -1,0 +1,152 @@
+"""A path's shape limits: alternatives, of which one must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fusectl.checks.describe import types
+from fusectl.checks.registry import Outcome, Outcomes, fail, unknown
+from fusectl.graph.types import Dim, same_dims
+from fusectl.match.candidate import Candidate
+from fusectl.tables.schema import ShapeLimit
+
+
+def limit_outcomes(candidate: Candidate) -> Outcomes:
+    """Return nothing where one alternative holds, else what is against the closest one."""
+    path = candidate.path
+    if path is None or not path.shapes:
+        return None
+    best: list[Outcome] | None = None
+    for limit in path.shapes:
+        found = list(_against(candidate, limit))
+        if not found:
+            return None
+        if best is None or _badness(found) < _badness(best):
+            best = found
+    return best
+
+
+def _badness(found: list[Outcome]) -> tuple[int, int]:
+    return sum(o.status == "fail" for o in found), len(found)
+
+
+def holds(candidate: Candidate, rank: dict[str, tuple[int, ...]], static: tuple[str, ...]) -> bool:
+    """Tell whether ranks and static shapes are as a condition says; unknown does not hold."""
+    for name, ranks in rank.items():
+        dims = _dims(candidate, name)
+        if dims is None or len(dims) not in ranks:
+            return False
+    return all(_static(_dims(candidate, name)) for name in static)
+
+
+def _dims(candidate: Candidate, name: str) -> tuple[Dim, ...] | None:
+    value = candidate.bound.get(name, "")
+    return candidate.overlay.type_of(value).dims if value else None
+
+
+def _static(dims: tuple[Dim, ...] | None) -> bool:
+    return dims is not None and all(isinstance(d, int) for d in dims)
+
+
+def _against(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
+    for name, ranks in limit.rank.items():
+        yield from _rank(candidate, name, ranks, limit)
+    for name in limit.static:
+        value = candidate.bound.get(name, "")
+        if value and not _static(_dims(candidate, name)):
+            yield fail(
+                value,
+                f"{value} {types(candidate.overlay, value)} is not fully static",
+                f"export with static shapes for {value}",
+                limit.span,
+            )
+    for name, wanted in limit.elements.items():
+        yield from _elements(candidate, name, wanted, limit)
+    for name, forms in limit.forms.items():
+        yield from _form(candidate, name, forms, limit)
+    if len(limit.same) == 2:
+        yield from _same(candidate, limit)
+
+
+def _rank(
+    candidate: Candidate, name: str, ranks: tuple[int, ...], limit: ShapeLimit
+) -> Iterator[Outcome]:
+    value = candidate.bound.get(name, "")
+    if not value:
+        return
+    dims = _dims(candidate, name)
+    shown = " or ".join(map(str, ranks))
+    if dims is None:
+        yield unknown(
+            value, f"the rank of {value} is not known, needed is {shown}", "add its shape"
+        )
+    elif len(dims) not in ranks:
+        yield fail(
+            value,
+            f"{value} has rank {len(dims)}; this path takes rank {shown}",
+            f"reshape {value} to rank {shown}",
+            limit.span,
+        )
+
+
+def _elements(candidate: Candidate, name: str, wanted: int, limit: ShapeLimit) -> Iterator[Outcome]:
+    value, dims = candidate.bound.get(name, ""), _dims(candidate, name)
+    if not value:
+        return
+    if not _static(dims):
+        yield unknown(value, f"the size of {value} is not known", "add its shape", limit.span)
+        return
+    count = 1
+    for dim in dims or ():
+        count *= dim if isinstance(dim, int) else 1
+    if count != wanted:
+        yield fail(
+            value, f"{value} has {count} elements; this path takes {wanted}", where=limit.span
+        )
+
+
+def _form(
+    candidate: Candidate, name: str, forms: tuple[str, ...], limit: ShapeLimit
+) -> Iterator[Outcome]:
+    """Hold a bias against forms such as n, 1xn, mx1, mxn of the product's rows and columns."""
+    value, dims = candidate.bound.get(name, ""), _dims(candidate, name)
+    product = candidate.overlay.type_of(candidate.value).dims
+    if not value:
+        return
+    shown = ", ".join(f"[{f.replace('x', ',')}]" for f in forms)
+    if dims is None or not product:
+        yield unknown(value, f"the shape of {value} is not known, taken are {shown}", "add shapes")
+        return
+    sizes = {"n": product[-1], "m": product[-2] if len(product) > 1 else None, "c": None}
+    sizes["c"] = product[1] if len(product) > 2 else None
+    verdicts = [_is_form(dims, form.split("x"), sizes) for form in forms]
+    if True in verdicts:
+        return
+    text = f"{value} is {types(candidate.overlay, value)}; this path takes {shown}"
+    if None in verdicts:
+        yield unknown(value, text, f"give {value} a static shape", limit.span)
+    else:
+        yield fail(value, text, f"bring {value} to one of {shown}", limit.span)
+
+
+def _is_form(dims: tuple[Dim, ...], form: list[str], sizes: dict[str, Dim]) -> bool | None:
+    if form == ["scalar"]:
+        return len(dims) == 0
+    wanted = tuple(sizes[f] if f in sizes else int(f) for f in form)
+    return same_dims(dims, wanted)
+
+
+def _same(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
+    a, b = limit.same
+    verdict = same_dims(_dims(candidate, a), _dims(candidate, b))
+    if verdict:
+        return
+    first, second = candidate.bound.get(a, ""), candidate.bound.get(b, "")
+    text = (
+        f"{first} {types(candidate.overlay, first)} and {second} "
+        f"{types(candidate.overlay, second)} must have equal shapes"
+    )
+    if verdict is None:
+        yield unknown(second, text, "give both static shapes", limit.span)
+    else:
+        yield fail(second, text, "expand the smaller one beforehand", limit.span)

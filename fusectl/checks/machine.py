@@ -1,0 +1,300 @@
+"""What a target can do. Nothing that its table does not state is supported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fusectl.checks.describe import constant, types
+from fusectl.checks.limits import limit_outcomes
+from fusectl.checks.pattern import attribute_outcomes, constant_outcomes
+from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
+from fusectl.graph.types import BYTES
+from fusectl.match.candidate import Candidate
+from fusectl.tables.targets import size
+
+
+def path_outcome(candidate: Candidate) -> Outcome | None:
+    """The target has a path for this rule with this producer."""
+    path, target = candidate.path, candidate.target.id
+    producer = candidate.operators.acts_as(candidate.producer.op)
+    if path is None:
+        return Outcome(
+            "fail",
+            candidate.producer.node.label,
+            f"{target} has no path for {candidate.rule.id}",
+            "legal, but not on this machine: keep it, or ask what another target does",
+            candidate.target.span,
+        )
+    names = (producer, candidate.producer.op)
+    if path.producers and not any(n in path.producers for n in names):
+        return Outcome(
+            "fail",
+            candidate.producer.node.label,
+            f"{producer} has no path here, {_list(path.producers)} "
+            f"{'has' if len(path.producers) == 1 else 'have'}",
+            f"express the producer as {' or '.join(path.producers)} if the target should take it",
+            path.span,
+        )
+    consumer = candidate.operators.acts_as(candidate.consumer.op)
+    if path.consumers and consumer not in path.consumers:
+        return Outcome(
+            "fail",
+            candidate.consumer.node.label,
+            f"{consumer} is not taken on this path, {_list(path.consumers)} "
+            f"{'is' if len(path.consumers) == 1 else 'are'}",
+            f"express it as {' or '.join(path.consumers)} if that is the same function",
+            path.span,
+        )
+    if path.patterns and candidate.pattern.name not in path.patterns:
+        return Outcome(
+            "fail",
+            candidate.consumer.node.label,
+            f"the target knows the spelling {_list(path.patterns)}, this is "
+            f"{candidate.pattern.name or 'another'}",
+            "export it in a spelling that the target knows",
+            path.span,
+        )
+    return None
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+@check("path-exists", "unsupported-op")
+def path_exists(candidate: Candidate, args: Args) -> Outcomes:
+    """The target has a path for this rule with this producer."""
+    found = path_outcome(candidate)
+    return [found] if found else None
+
+
+def function_name(candidate: Candidate) -> tuple[str, str]:
+    """Return the consumer's function, or an empty name and why it cannot be identified."""
+    op = candidate.operators.acts_as(candidate.consumer.op)
+    facts = candidate.operators.facts.get(candidate.consumer.op)
+    if facts is None or facts.function_of is None:
+        return op, ""
+    how = facts.function_of
+    stated = candidate.consumer.node.attrs.get(how.attribute)
+    name = how.names.get(str(stated), str(stated) if not how.names else "")
+    if stated is None or not name:
+        return "", f"its attribute {how.attribute} is {stated}"
+    return name, ""
+
+
+@check("function-enabled", "unsupported-activation")
+def function_enabled(candidate: Candidate, args: Args) -> Outcomes:
+    """The function is enabled on this path."""
+    path = candidate.path
+    if path is None or path.functions is None:
+        return None
+    name, trouble = function_name(candidate)
+    label = candidate.consumer.node.label
+    if trouble:
+        return [unknown(label, f"the function cannot be identified: {trouble}", where=path.span)]
+    enabled = ", ".join(path.functions) or "none"
+    if name not in path.functions:
+        return [
+            fail(
+                label,
+                f"{name} is not enabled on this path of {candidate.target.id}; enabled: {enabled}",
+                f"use one of {enabled} if the model allows it, or keep {label}",
+                path.span,
+            )
+        ]
+    return None
+
+
+@check("path-constants", "not-constant")
+def path_constants(candidate: Candidate, args: Args) -> Outcomes:
+    """Operands that this path needs at compile time are constants."""
+    path = candidate.path
+    if path is None:
+        return None
+    names = [c.removesuffix("?") for c in path.const]
+    names += [n for n, f in path.where.items() if f.const is not None]
+    found = list(constant_outcomes(candidate, names) or ())
+    use = (path.functions or {}).get(function_name(candidate)[0])
+    if use is not None and use.const:
+        found += _operands(candidate, use.const)
+    return [_at_path(o, candidate) for o in found] or None
+
+
+def _operands(candidate: Candidate, names: tuple[str, ...]) -> Iterator[Outcome]:
+    from fusectl.checks.parameters import parameter
+
+    for name in names:
+        known = parameter(candidate.overlay, candidate.consumer, name)
+        if known.runtime:
+            yield runtime(candidate.consumer.node.label, f"its {name}", known.runtime)
+
+
+def _at_path(outcome: Outcome, candidate: Candidate) -> Outcome:
+    where = candidate.path.span if candidate.path else None
+    return Outcome(outcome.status, outcome.subject, outcome.observed, outcome.help, where)
+
+
+@check("path-attributes", "attribute")
+def path_attributes(candidate: Candidate, args: Args) -> Outcomes:
+    """Attributes have values that this path takes."""
+    if candidate.path is None or not candidate.path.where:
+        return None
+    return list(attribute_outcomes(candidate, candidate.path.where)) or None
+
+
+@check("dtypes-implemented", "unsupported-dtype")
+def dtypes_implemented(candidate: Candidate, args: Args) -> Outcomes:
+    """Input, intermediate and output have element types that this path implements."""
+    path = candidate.path
+    if path is None:
+        return None
+    wanted = path.dtypes
+    use = (path.functions or {}).get(function_name(candidate)[0])
+    source = next((v for v in candidate.producer.inputs if v), "")
+    places = (
+        ("input", source, use.dtypes if use and use.dtypes else wanted.input, {}),
+        ("intermediate", candidate.value, wanted.intermediate, path.storage),
+        ("output", candidate.consumer.outputs[0], wanted.output, {}),
+    )
+    found: list[Outcome] = []
+    for place, value, allowed, storage in places:
+        if not allowed or not value:
+            continue
+        dtype = candidate.overlay.type_of(value).dtype
+        shown = ", ".join(allowed)
+        held = storage.get(dtype, dtype)
+        if not dtype:
+            help = f"add the type of {value} to the model"
+            found.append(unknown(value, f"the type of the {place} is not known", help, path.span))
+        elif held not in allowed:
+            as_held = f" held as {held}" if held != dtype else ""
+            found.append(
+                fail(
+                    value,
+                    f"the {place} {value} is {dtype}{as_held}; this path has {shown}",
+                    f"export this part in {allowed[0]}, or keep it",
+                    path.span,
+                )
+            )
+    return found or None
+
+
+@check("shapes-in-table", "unsupported-shape")
+def shapes_in_table(candidate: Candidate, args: Args) -> Outcomes:
+    """Ranks, sizes and bias shapes are within what this path takes."""
+    return limit_outcomes(candidate)
+
+
+@check("opset-in-table", "unsupported-opset")
+def opset_in_table(candidate: Candidate, args: Args) -> Outcomes:
+    """The operator versions are within what this path takes."""
+    path = candidate.path
+    if path is None or not (path.opset.min or path.opset.max):
+        return None
+    opset = candidate.overlay.view.opset("")
+    low, high = path.opset.min, path.opset.max
+    if opset >= low and (not high or opset <= high):
+        return None
+    span = f"{low or 1} to {high}" if high else f"{low} on"
+    return [
+        fail(
+            candidate.consumer.node.label,
+            f"the model has opset {opset}; this path takes opset {span}",
+            f"export with an opset from {span}",
+            path.span,
+        )
+    ]
+
+
+@check("grouping-has-code", "unsupported-grouping")
+def grouping_has_code(candidate: Candidate, args: Args) -> Outcomes:
+    """The fused form has code for this grouping of the convolution."""
+    path = candidate.path
+    if path is None or path.grouping is None or not path.grouping.groups:
+        return None
+    stated = candidate.overlay.view.attr(candidate.producer.node, "group")
+    groups = stated if isinstance(stated, int) else 1
+    kind = _grouping(candidate, groups)
+    if kind in path.grouping.groups:
+        return None
+    label = candidate.producer.node.label
+    return [
+        fail(
+            label,
+            f"{label} has {groups} groups ({kind}); the fused form has code for "
+            f"{', '.join(path.grouping.groups)} only: this fused computation cannot yet be "
+            "generated in this structure",
+            "keep the pair, switch this fusion off, or use a convolution with one group",
+            path.span,
+        )
+    ]
+
+
+def _grouping(candidate: Candidate, groups: int) -> str:
+    if groups == 1:
+        return "one"
+    inputs = candidate.producer.inputs
+    dims = candidate.overlay.type_of(inputs[1]).dims if len(inputs) > 1 else None
+    return "depthwise" if dims and len(dims) > 1 and dims[1] == 1 else "many"
+
+
+@check("table-complete", "lut-incomplete")
+def table_complete(candidate: Candidate, args: Args) -> Outcomes:
+    """The function's table can be built: its output encoding is constant."""
+    path = candidate.path
+    use = (path.functions or {}).get(function_name(candidate)[0]) if path else None
+    if path is None or use is None or not use.table:
+        return None
+    overlay, found = candidate.overlay, []
+    for reader, _ in overlay.users(candidate.consumer.outputs[0]):
+        if candidate.operators.acts_as(reader.op) != "QuantizeLinear":
+            continue
+        for what, value in zip(("scale", "zero point"), reader.inputs[1:3], strict=False):
+            if value and not overlay.is_constant(value):
+                found.append(
+                    fail(
+                        reader.label,
+                        f"the {what} of the output encoding, {value}, arrives at run time",
+                        f"make {value} a constant, so that the table can be filled",
+                        path.span,
+                    )
+                )
+    facts = candidate.operators.functions.get(candidate.consumer.op)
+    if facts is not None and not facts.table:
+        found.append(
+            fail(
+                candidate.consumer.node.label,
+                f"{candidate.consumer.op} is no function of one number: no table can hold it "
+                f"({constant(overlay, candidate.consumer.inputs[-1])})",
+                where=path.span,
+            )
+        )
+    return found or None
+
+
+@check("row-fits", "over-budget")
+def row_fits(candidate: Candidate, args: Args) -> Outcomes:
+    """One row of the intermediate value fits the memory that the target states."""
+    path, memory = candidate.path, candidate.target.memory
+    limit = path.row_bytes if path and path.row_bytes else ""
+    limit = limit or (memory.on_chip.value if memory.on_chip else "")
+    budget = size(limit) if limit else None
+    if path is None or budget is None:
+        return None
+    known = candidate.overlay.type_of(candidate.value)
+    if known.dims is None or not known.dims or not isinstance(known.dims[-1], int):
+        # Without a size there is no evidence against it, and the tiler decides again.
+        return None
+    held = path.storage.get(known.dtype, known.dtype)
+    row = known.dims[-1] * BYTES.get(held, 1)
+    if row <= budget:
+        return None
+    return [
+        fail(
+            candidate.value,
+            f"one row of {candidate.value} ({types(candidate.overlay, candidate.value)}) takes "
+            f"{row} bytes; the target has {budget}",
+            "split the last axis of the product, or keep the pair",
+            path.span,
+        )
+    ]

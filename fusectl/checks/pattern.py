@@ -1,0 +1,222 @@
+"""Whether the nodes are what the pattern says: operators, attributes, constants, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from fusectl.checks.describe import constant, number
+from fusectl.checks.parameters import matches, parameter
+from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
+from fusectl.graph.constants import Unreadable
+from fusectl.match.candidate import Candidate
+from fusectl.tables.schema import Where
+
+
+@check("nodes-match", "op-mismatch")
+def nodes_match(candidate: Candidate, args: Args) -> Outcomes:
+    """Every node of the pattern is there, with the operator, domain and arity it asks for."""
+    total = len(candidate.pattern.nodes)
+    found = []
+    for miss in candidate.missing:
+        place = miss.group.label if miss.group is not None else candidate.consumer.node.label
+        found.append(
+            fail(
+                place,
+                f"{total - len(candidate.missing)} of {total} nodes match; where the pattern has "
+                f"{miss.expected}, {miss.observed} stands",
+                f"export this part as the pattern {candidate.pattern.name or candidate.rule.id}, "
+                "or keep it",
+            )
+        )
+    return found or None
+
+
+@check("attributes", "attribute")
+def attributes(candidate: Candidate, args: Args) -> Outcomes:
+    """Attributes and attribute-like constants have the values that the rule allows."""
+    return list(attribute_outcomes(candidate, candidate.pattern.where)) or None
+
+
+def attribute_outcomes(candidate: Candidate, facts: Mapping[str, Where]) -> Iterator[Outcome]:
+    """Hold the parameters of nodes against a rule's or a path's facts."""
+    for index, node in enumerate(candidate.pattern.nodes):
+        role = candidate.roles[index]
+        if role is None:
+            continue
+        for name, stated in node.attrs.items():
+            actual = candidate.overlay.view.attr(role.node, name)
+            if actual != stated and not matches(actual, _text(stated)):
+                yield fail(
+                    role.node.label,
+                    f"{name} is {_text(actual)}, the pattern needs {_text(stated)}",
+                    f"set {name} to {_text(stated)} on {role.node.label}",
+                )
+    for value, fact in facts.items():
+        role = candidate.role_of(value)
+        if role is None:
+            continue
+        for name, wanted in fact.attrs.items():
+            yield from _parameter(candidate, value, name, wanted.value, fact)
+
+
+def _parameter(
+    candidate: Candidate, value: str, name: str, wanted: str | tuple[str, ...], fact: Where
+) -> Iterator[Outcome]:
+    role = candidate.role_of(value)
+    assert role is not None
+    found = parameter(candidate.overlay, role, name)
+    label, shown = role.node.label, _text(wanted)
+    where = fact.attrs[name].span
+    if found.runtime:
+        yield runtime(label, name, found.runtime, where)
+    elif found.trouble:
+        yield unknown(label, f"{name}: {found.trouble}", "make the data readable", where)
+    elif found.exists and not matches(found.value, wanted, fact.rel, fact.abs):
+        yield fail(
+            label,
+            f"{name} is {_text(found.value)}, allowed is {shown}",
+            f"set {name} to {shown} on {label}, if that is what the model means",
+            where,
+        )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_text(v) for v in value) + "]"
+    return number(value) if isinstance(value, float) else str(value)
+
+
+@check("constants", "not-constant")
+def constants(candidate: Candidate, args: Args) -> Outcomes:
+    """The operands that the rule needs at compile time are constants."""
+    needed = [n for n, f in candidate.pattern.where.items() if f.const is not None]
+    return constant_outcomes(candidate, needed)
+
+
+def constant_outcomes(candidate: Candidate, names: Iterable[str]) -> Outcomes:
+    """Say which of the named values of the pattern are bound to run-time values."""
+    found = []
+    for name in names:
+        value = candidate.bound.get(name, "")
+        if value and not candidate.overlay.is_constant(value):
+            maker = candidate.overlay.producers.get(value)
+            origin = f"computed by {maker.label} ({maker.op})" if maker else "an input of the graph"
+            found.append(
+                fail(
+                    value,
+                    f"{value} is {origin}",
+                    f"make {value} an initializer, or fold what computes it before exporting",
+                )
+            )
+    return found or None
+
+
+@check("constant-values", "constant-value")
+def constant_values(candidate: Candidate, args: Args) -> Outcomes:
+    """Constants have the values that the pattern needs."""
+    found: list[Outcome] = []
+    for name, fact in candidate.pattern.where.items():
+        value = candidate.bound.get(name, "")
+        if fact.const is None or not value or not candidate.overlay.is_constant(value):
+            continue
+        wanted = fact.numbers
+        if wanted is None:
+            continue
+        found += _value(candidate, name, value, wanted, fact)
+    return found or None
+
+
+def _value(
+    candidate: Candidate, name: str, value: str, wanted: tuple[float, ...], fact: Where
+) -> Iterator[Outcome]:
+    try:
+        array = candidate.overlay.array(value)
+    except (Unreadable, KeyError) as error:
+        yield unknown(value, str(error), "make the data readable", fact.span)
+        return
+    actual = array.astype(np.float64).reshape(-1)
+    if actual.size != 1 and actual.size != len(wanted):
+        spread = actual.size > 0 and len(wanted) == 1 and bool(np.all(actual == actual[0]))
+        actual = actual[:1] if spread else actual
+    target = np.asarray(wanted)
+    close = actual.size == target.size and bool(
+        np.all(np.abs(actual - target) <= fact.abs + fact.rel * np.abs(target))
+    )
+    if not close:
+        shown = ", ".join(number(w) for w in wanted)
+        reader = next((g.label for g, _ in candidate.overlay.users(value)), value)
+        yield fail(
+            value,
+            f"{name} of {reader} is {constant(candidate.overlay, value)}, the pattern needs {shown}",
+            "another constant is another function: keep it, or correct the constant if it is a "
+            "mistake of the exporter",
+            fact.span,
+        )
+
+
+@check("operands", "shape")
+def operands(candidate: Candidate, args: Args) -> Outcomes:
+    """Operands have the rank and number of elements that the rule allows."""
+    found: list[Outcome] = []
+    for name, fact in candidate.pattern.where.items():
+        value = candidate.bound.get(name, "")
+        if not value:
+            continue
+        dims = candidate.overlay.type_of(value).dims
+        if fact.elements is not None:
+            found += _elements(candidate, value, dims, fact)
+        if fact.rank and dims is None:
+            found.append(unknown(value, "its rank is not known", "add shapes", fact.span))
+        elif fact.rank and dims is not None and len(dims) not in fact.rank:
+            ranks = " or ".join(map(str, fact.rank))
+            found.append(
+                fail(value, f"its rank is {len(dims)}, allowed is {ranks}", where=fact.span)
+            )
+    return found or None
+
+
+def _elements(
+    candidate: Candidate, value: str, dims: tuple[object, ...] | None, fact: Where
+) -> Iterator[Outcome]:
+    if dims is None or None in dims:
+        yield unknown(value, "its shape is not known", "add its shape to the model", fact.span)
+        return
+    size = 1
+    for dim in dims:
+        if not isinstance(dim, int):
+            yield unknown(value, f"its size {dim} is symbolic", "make it static", fact.span)
+            return
+        size *= dim
+    if size != fact.elements:
+        yield fail(
+            value,
+            f"{value} has {size} elements ({candidate.overlay.type_of(value)}), needed "
+            f"is {fact.elements}",
+            where=fact.span,
+        )
+
+
+@check("outputs-unused", "extra-outputs")
+def outputs_unused(candidate: Candidate, args: Args) -> Outcomes:
+    """Optional outputs that the pattern does not name are not in use."""
+    found = []
+    for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
+        if role is None or role.held:
+            continue
+        for extra in role.outputs[len(node.outputs) :]:
+            if not extra:
+                continue
+            readers = [g.label for g, _ in candidate.overlay.users(extra)]
+            if extra in candidate.overlay.returned:
+                readers.append("the graph's outputs")
+            if readers:
+                found.append(
+                    fail(
+                        role.node.label,
+                        f"its output {extra} is read by {', '.join(readers)}",
+                        f"drop {extra} if nobody needs it, or keep {role.node.label}",
+                    )
+                )
+    return found or None

@@ -1,0 +1,55 @@
+"""Equivalence, cost and configuration."""
+
+from __future__ import annotations
+
+from fusectl.checks.registry import Args, Outcomes, check, fail, unknown
+from fusectl.match.candidate import Candidate
+
+
+@check("equivalence", "inexact")
+def equivalence(candidate: Candidate, args: Args) -> Outcomes:
+    """The fused form keeps the equivalence that is asked for."""
+    if candidate.equivalence != "exact" or candidate.rule.numerics == "exact":
+        return None
+    return [
+        fail(
+            candidate.consumer.node.label,
+            "equal bit by bit is asked for; this fusion computes its constants anew and rounds "
+            "differently",
+            "ask for an error bound instead, or keep the pair",
+        )
+    ]
+
+
+@check("profitable", "not-profitable")
+def profitable(candidate: Candidate, args: Args) -> Outcomes:
+    """The target's cost model gains by it."""
+    profit = candidate.path.profit if candidate.path else None
+    if profit is None or not profit.min_elements:
+        return None
+    known = candidate.overlay.type_of(candidate.value)
+    if known.static is None:
+        return [unknown(candidate.value, f"{candidate.value} {known}", "give it a static shape")]
+    size = 1
+    for dim in known.static:
+        size *= dim
+    if size >= profit.min_elements:
+        return None
+    return [
+        fail(
+            candidate.value,
+            f"{candidate.value} has {size} elements; the target fuses from {profit.min_elements} on",
+            "legal and supported: nothing is wrong with the model",
+        )
+    ]
+
+
+@check("enabled", "disabled")
+def enabled(candidate: Candidate, args: Args) -> Outcomes:
+    """The rule is not switched off."""
+    if candidate.rule.id in candidate.seen:
+        return [fail(candidate.rule.id, "switched off for this run", "run without --skip")]
+    path = candidate.path
+    if path is not None and path.disabled:
+        return [fail(candidate.rule.id, path.disabled, "enable it in the target's file", path.span)]
+    return None

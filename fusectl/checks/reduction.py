@@ -1,0 +1,78 @@
+"""Reductions: over which axes, and whether the axes stay."""
+
+from __future__ import annotations
+
+from fusectl.checks.parameters import parameter
+from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
+from fusectl.match.candidate import Candidate, Role
+
+
+@check("reduces-tail", "attribute")
+def reduces_tail(candidate: Candidate, args: Args) -> Outcomes:
+    """The means are taken over the last axes of the value, and the axes are kept."""
+    names = args["nodes"]
+    found: list[Outcome] = []
+    for name in (names,) if isinstance(names, str) else names:
+        role = candidate.role_of(name)
+        if role is not None:
+            found += _tail(candidate, role)
+    return found or None
+
+
+@check("reduces-last", "attribute")
+def reduces_last(candidate: Candidate, args: Args) -> Outcomes:
+    """The reductions are taken over the last axis of the value alone."""
+    names = args["nodes"]
+    found: list[Outcome] = []
+    for name in (names,) if isinstance(names, str) else names:
+        role = candidate.role_of(name)
+        if role is not None:
+            found += _tail(candidate, role, only_last=True)
+    return found or None
+
+
+def _tail(candidate: Candidate, role: Role, only_last: bool = False) -> list[Outcome]:
+    overlay, label = candidate.overlay, role.node.label
+    found: list[Outcome] = []
+    keepdims = parameter(overlay, role, "keepdims").value
+    if keepdims == 0:
+        found.append(
+            fail(
+                label,
+                "keepdims is 0, so the next operator broadcasts along another axis",
+                f"set keepdims to 1 on {label}",
+            )
+        )
+    axes = parameter(overlay, role, "axes")
+    if axes.runtime:
+        return [*found, runtime(label, "axes", axes.runtime)]
+    if axes.trouble:
+        return [*found, unknown(label, f"axes: {axes.trouble}", "make the data readable")]
+    dims = overlay.type_of(role.inputs[0]).dims
+    stated = axes.value
+    if stated is None:
+        if only_last and dims is not None and len(dims) > 1:
+            found.append(fail(label, "axes is empty: it reduces over everything"))
+        elif dims is None:
+            found.append(unknown(label, "axes is empty and the rank is not known"))
+        return found
+    raw = [int(a) for a in stated] if isinstance(stated, tuple) else [int(str(stated))]
+    return found + _axes(label, raw, dims, only_last)
+
+
+def _axes(
+    label: str, raw: list[int], dims: tuple[object, ...] | None, only_last: bool
+) -> list[Outcome]:
+    help = "normalise over the last axes: transpose beforehand if another axis is meant"
+    if dims is None:
+        if all(a < 0 for a in raw):
+            wanted = list(range(-len(raw), 0))
+            good = sorted(raw) == wanted and (len(raw) == 1 or not only_last)
+            return [] if good else [fail(label, f"axes is {raw}, needed are the last", help)]
+        return [unknown(label, f"axes is {raw} and the rank is not known", "add its shape")]
+    rank = len(dims)
+    axes = sorted(a % rank for a in raw) if rank else []
+    if axes == list(range(rank - len(axes), rank)) and (len(axes) == 1 or not only_last):
+        return []
+    last = "the last" if only_last else "the last ones"
+    return [fail(label, f"axes is {raw} of rank {rank}, needed is {last} ([-1])", help)]

@@ -1,0 +1,120 @@
+"""The registry of checks.
+
+A check is a small pure function on a candidate. It declares the reason it gives; the first line
+of its docstring is the requirement, printed in findings, in the documentation and by
+``fusectl reasons``. It returns nothing where the requirement holds, else what it observed.
+Third parties add checks through the entry point group ``fusectl.checks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Literal
+
+from fusectl.errors import Span
+from fusectl.match.candidate import Candidate
+from fusectl.reasons import REASONS
+from fusectl.tables.schema import Value
+
+Args = dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a check observed where its requirement does not plainly hold.
+
+    ``where`` overrides the line of the requirement, ``reason`` the check's own: a parameter
+    that arrives at run time is ``not-constant``, whatever its value would be.
+    """
+
+    status: Literal["pass", "fail", "unknown"]
+    subject: str
+    observed: str
+    help: str = ""
+    where: Span | None = None
+    reason: str = ""
+
+
+Outcomes = Iterable[Outcome] | None
+Function = Callable[[Candidate, Args], Outcomes]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A registered check."""
+
+    name: str
+    reason: str
+    requirement: str
+    run: Function
+
+
+CHECKS: dict[str, Check] = {}
+GROUPS: dict[str, tuple[str, ...]] = {
+    "adjacent": ("no-requantize", "no-limit", "no-cast", "no-reorder", "no-other-op"),
+    "single-user": ("one-reader", "not-returned", "not-captured"),
+}
+"""Names that stand for several checks in a rule's ``require``."""
+
+ALWAYS: tuple[str, ...] = (
+    "nodes-match", "attributes", "constants", "constant-values", "operands", "outputs-unused",
+    "unclaimed", "equivalence", "enabled",
+)  # fmt: skip
+"""Checks that run on every candidate."""
+
+TARGET: tuple[str, ...] = (
+    "function-enabled", "dtypes-implemented", "shapes-in-table", "opset-in-table",
+    "grouping-has-code", "table-complete", "row-fits", "path-attributes", "path-constants",
+    "profitable",
+)  # fmt: skip
+"""Checks that run where the target has a path for the rule and the producer."""
+
+
+def check(name: str, reason: str) -> Callable[[Function], Function]:
+    """Register a function as the check ``name``, which gives ``reason`` where it does not hold."""
+    if reason not in REASONS:
+        raise ValueError(f"check {name}: unknown reason {reason}")
+
+    def register(function: Function) -> Function:
+        requirement = (function.__doc__ or "").strip().splitlines()[0].rstrip(".")
+        CHECKS[name] = Check(name, reason, requirement, function)
+        return function
+
+    return register
+
+
+def known_names() -> frozenset[str]:
+    """Return every name that ``require`` may use, third-party checks included."""
+    for entry in metadata.entry_points(group="fusectl.checks"):
+        if entry.name not in CHECKS:
+            entry.load()
+    return frozenset((*CHECKS, *GROUPS))
+
+
+def fail(subject: str, observed: str, help: str = "", where: Span | None = None) -> Outcome:
+    """Say that a requirement is violated."""
+    return Outcome("fail", subject, observed, help, where)
+
+
+def unknown(subject: str, observed: str, help: str = "", where: Span | None = None) -> Outcome:
+    """Say that it cannot be told whether a requirement holds, and what would tell."""
+    return Outcome("unknown", subject, observed, help, where)
+
+
+def runtime(subject: str, what: str, value: str, where: Span | None = None) -> Outcome:
+    """Say that a parameter is not known at compile time."""
+    return Outcome(
+        "fail",
+        subject,
+        f"{what} arrives at run time as {value}",
+        f"make {value} a constant",
+        where,
+        "not-constant",
+    )
+
+
+def passed(subject: str, observed: str) -> Outcome:
+    """Say that a requirement holds, where how it holds is worth reading."""
+    return Outcome("pass", subject, observed)

@@ -1,0 +1,156 @@
+"""Whether shapes correspond, as legality asks; three-valued."""
+
+from __future__ import annotations
+
+from fusectl.checks.describe import types
+from fusectl.checks.registry import Args, Outcomes, check, fail, unknown
+from fusectl.graph.types import Dim, fits_into, same_dims
+from fusectl.match.candidate import Candidate
+from fusectl.tables.schema import Value
+
+
+def _arg(args: Args, name: str, default: str) -> str:
+    value: Value = args.get(name, default)
+    return value if isinstance(value, str) else value[0]
+
+
+def read_value(candidate: Candidate) -> str:
+    """Return the value that the consumer reads: the producer's, or the last one between."""
+    return candidate.between[-1].group.outputs[0] if candidate.between else candidate.value
+
+
+@check("fits", "shape")
+def fits(candidate: Candidate, args: Args) -> Outcomes:
+    """The operand broadcasts into the product without making it larger."""
+    operand = candidate.bound.get(_arg(args, "operand", "b"), "")
+    into = _arg(args, "into", candidate.pattern.edge)
+    host = read_value(candidate) if into == candidate.pattern.edge else candidate.bound[into]
+    if not operand:
+        return None
+    overlay = candidate.overlay
+    small, big = overlay.type_of(operand).dims, overlay.type_of(host).dims
+    verdict = fits_into(small, big)
+    seen = f"{operand} {types(overlay, operand)}, {host} {types(overlay, host)}"
+    if verdict is None:
+        return [unknown(operand, seen, f"give {operand} and {host} known shapes")]
+    if verdict:
+        return None
+    return [
+        fail(
+            operand,
+            f"{seen}: the result is larger than {host}",
+            f"bring {operand} to a shape that broadcasts into {host}",
+        )
+    ]
+
+
+@check("same-shape", "shape")
+def same_shape(candidate: Candidate, args: Args) -> Outcomes:
+    """The two operands have the same shape."""
+    overlay = candidate.overlay
+    a = candidate.bound.get(_arg(args, "a", "a"), "")
+    b = candidate.bound.get(_arg(args, "b", "b"), "")
+    if not a or not b:
+        return None
+    verdict = same_dims(overlay.type_of(a).dims, overlay.type_of(b).dims)
+    seen = f"{a} {types(overlay, a)}, {b} {types(overlay, b)}"
+    if verdict is None:
+        return [unknown(b, seen, f"give {a} and {b} known shapes")]
+    return (
+        None if verdict else [fail(b, f"{seen}: broadcast", f"expand {b} beforehand, or keep it")]
+    )
+
+
+@check("same-elements", "shape")
+def same_elements(candidate: Candidate, args: Args) -> Outcomes:
+    """The consumer makes one element for each element of the intermediate value."""
+    overlay = candidate.overlay
+    source, made = read_value(candidate), candidate.consumer.outputs[0]
+    operands = [v for i, v in enumerate(candidate.consumer.inputs) if v and i != candidate.slot]
+    if not operands:
+        return None  # one input, elementwise: nothing can change the shape
+    if all(overlay.type_of(v).dims in ((), (1,)) for v in operands):
+        return None
+    before, after = overlay.type_of(source).dims, overlay.type_of(made).dims
+    verdict = same_dims(before, after)
+    if verdict is None:
+        verdict = (
+            True if all(fits_into(overlay.type_of(v).dims, before) for v in operands) else None
+        )
+    seen = f"{source} {types(overlay, source)}, {made} {types(overlay, made)}"
+    if verdict is None:
+        return [unknown(made, seen, f"give {made} a known shape")]
+    return None if verdict else [fail(made, f"{seen}: a broadcast expands the result")]
+
+
+@check("per-channel", "shape")
+def per_channel(candidate: Candidate, args: Args) -> Outcomes:
+    """The operand has one value per channel, or one in all."""
+    overlay = candidate.overlay
+    operand = candidate.bound.get(_arg(args, "operand", "b"), "")
+    host = read_value(candidate)
+    dims, big = overlay.type_of(operand).dims, overlay.type_of(host).dims
+    seen = f"{operand} {types(overlay, operand)}, {host} {types(overlay, host)}"
+    verdict = _per_channel(dims, big)
+    if verdict is None:
+        return [unknown(operand, seen, f"give {operand} and {host} known shapes")]
+    if verdict:
+        return None
+    return [
+        fail(
+            operand,
+            seen,
+            f"one value per channel would be [{_channels(big)},1,1]; a full tensor belongs to a "
+            "residual sum",
+        )
+    ]
+
+
+def _channels(dims: tuple[Dim, ...] | None) -> str:
+    return str(dims[1]) if dims and len(dims) > 1 and dims[1] is not None else "C"
+
+
+def _per_channel(dims: tuple[Dim, ...] | None, big: tuple[Dim, ...] | None) -> bool | None:
+    if dims is None:
+        return None
+    if all(d == 1 for d in dims):
+        return len(dims) <= len(big) if big is not None else (True if len(dims) <= 1 else None)
+    if big is None or len(big) < 3:
+        return None if big is None else False
+    if len(dims) > len(big) or len(dims) < len(big) - 1:
+        return False
+    aligned = (1,) * (len(big) - len(dims)) + tuple(dims)
+    verdict: bool | None = True
+    for axis, (small, large) in enumerate(zip(aligned, big, strict=True)):
+        if small == 1:
+            continue
+        if axis != 1:
+            return None if small is None else False
+        if small is None or large is None:
+            verdict = None
+        elif small != large:
+            return False
+    return verdict
+
+
+@check("product-agrees", "shape")
+def product_agrees(candidate: Candidate, args: Args) -> Outcomes:
+    """The inner dimensions of the product agree."""
+    producer = candidate.producer
+    if candidate.operators.acts_as(producer.op) != "MatMul" or len(producer.inputs) < 2:
+        return None
+    a, b = (candidate.overlay.type_of(v).dims for v in producer.inputs[:2])
+    if not a or not b:
+        return None
+    inner, outer = a[-1], b[-2] if len(b) > 1 else b[0]
+    if isinstance(inner, int) and isinstance(outer, int) and inner != outer:
+        if producer.op != "MatMul":
+            return None
+        return [
+            fail(
+                producer.node.label,
+                f"{producer.node.label} multiplies {inner} columns with {outer} rows",
+                "the model is not valid here; correct its shapes",
+            )
+        ]
+    return None

@@ -1,0 +1,121 @@
+"""Who else needs the values that a fusion would remove, and the constants it would consume."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from fusectl.checks.registry import Args, Outcomes, check, fail
+from fusectl.graph.overlay import Group
+from fusectl.match.candidate import Candidate
+
+
+def waived(candidate: Candidate) -> bool:
+    """Tell whether other users are no obstacle: two outputs, or a producer that may be copied."""
+    path = candidate.path
+    if path is None:
+        return False
+    op = candidate.operators.acts_as(candidate.producer.op)
+    return path.duplicable or (op in path.dual_output and not candidate.between)
+
+
+def other_readers(candidate: Candidate, value: str) -> list[Group]:
+    """Return the groups that read a value beyond what the pattern reads of it."""
+    inside = {id(g) for g in candidate.parts}
+    expected: Counter[int] = Counter()
+    for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
+        if role is not None:
+            reads = sum(candidate.bound.get(name) == value for name in node.inputs)
+            expected[id(role.group)] += reads
+    for step in candidate.between:
+        expected[id(step.group)] += step.value == value
+    if candidate.between and value == candidate.between[-1].group.outputs[0]:
+        # What the consumer reads is bound to the producer's value.
+        expected[id(candidate.consumer.group)] += 1
+    elif candidate.between and value == candidate.value:
+        expected[id(candidate.consumer.group)] -= 1
+    found = []
+    for group, _ in candidate.overlay.users(value):
+        if id(group) in inside and expected[id(group)] > 0:
+            expected[id(group)] -= 1
+            continue
+        found.append(group)
+    return found
+
+
+def _values(candidate: Candidate) -> Iterator[str]:
+    if not waived(candidate):
+        yield from candidate.swallows
+
+
+@check("one-reader", "multi-user")
+def one_reader(candidate: Candidate, args: Args) -> Outcomes:
+    """The intermediate value has one user."""
+    found = []
+    for value in _values(candidate):
+        others = other_readers(candidate, value)
+        if others:
+            names = ", ".join(dict.fromkeys(g.label for g in others))
+            wanted = candidate.consumer.node.label
+            found.append(
+                fail(
+                    value,
+                    f"{value} also feeds {names}",
+                    f"keep it, or compute {value} a second time for {names}, so that "
+                    f"{wanted} has its own",
+                )
+            )
+    return found or None
+
+
+@check("not-returned", "graph-output")
+def not_returned(candidate: Candidate, args: Args) -> Outcomes:
+    """The intermediate value is not returned by the graph."""
+    found = []
+    for value in _values(candidate):
+        if value in candidate.overlay.returned:
+            found.append(
+                fail(
+                    value,
+                    f"{value} is returned by the graph",
+                    f"drop {value} from the outputs if nobody reads it, or keep the pair",
+                )
+            )
+    return found or None
+
+
+@check("not-captured", "subgraph-capture")
+def not_captured(candidate: Candidate, args: Args) -> Outcomes:
+    """The intermediate value is not read inside an If, Loop or Scan body."""
+    found = []
+    for value in _values(candidate):
+        nodes = candidate.overlay.captured.get(value)
+        if nodes:
+            names = ", ".join(dict.fromkeys(f"{n.label} ({n.op})" for n in nodes))
+            found.append(
+                fail(
+                    value,
+                    f"{value} is read inside a body of {names}",
+                    f"compute {value} a second time for the body, or keep the pair",
+                )
+            )
+    return found or None
+
+
+@check("private-constants", "shared-initializer")
+def private_constants(candidate: Candidate, args: Args) -> Outcomes:
+    """The constants that the fusion would rewrite in place have no other users."""
+    names = args.get("values", ())
+    inside = {id(g) for g in candidate.parts}
+    found = []
+    for name in (names,) if isinstance(names, str) else names:
+        value = candidate.bound.get(name, "")
+        if not value or not candidate.overlay.is_constant(value):
+            continue
+        others = [g.label for g, _ in candidate.overlay.users(value) if id(g) not in inside]
+        if others:
+            shown = ", ".join(dict.fromkeys(others))
+            found.append(
+                fail(value, f"{value} is also read by {shown}", f"give {shown} a copy of {value}")
+            )
+    return found or None

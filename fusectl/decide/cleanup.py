@@ -1,0 +1,73 @@
+"""The passes that open and close fusions: eliminate, fold, merge equal nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fusectl.decide.noop import NO_OPS
+from fusectl.graph.overlay import Group, Overlay
+from fusectl.graph.view import Node
+from fusectl.tables.schema import Fold
+
+_RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli")
+_NOT_FOLDED = frozenset((*_RANDOM, "Multinomial", "If", "Loop", "Scan", "SequenceEmpty"))
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A node that a pass removed, and why it may."""
+
+    node: Node
+    step: int
+    why: str
+
+
+def eliminate(overlay: Overlay, ops: Iterable[str], step: int) -> list[Removed]:
+    """Remove the no-ops among the listed operators; an operator is one only where it does nothing."""
+    removed = []
+    for group in overlay.of_op(ops):
+        predicate = NO_OPS.get(group.op)
+        if predicate is None or group.fused or not group.inputs or not group.inputs[0]:
+            continue
+        why = predicate(overlay, group)
+        if why and overlay.bypass(group):
+            removed.append(Removed(group.last, step, why))
+    return removed
+
+
+def fold(overlay: Overlay, how: Fold) -> None:
+    """Make constants of nodes that read only constants, and of the shapes of static values."""
+    left = _NOT_FOLDED.union(how.except_)
+    for group in overlay.groups:
+        if not group.alive or group.fused or group.op in left or not group.outputs:
+            continue
+        if "." in group.op or any(o in overlay.returned for o in group.outputs):
+            continue
+        if how.shapes and group.op in ("Shape", "Size") and _static(overlay, group):
+            overlay.fold(group)
+            continue
+        reads = [v for v in group.inputs if v]
+        if reads and all(overlay.is_constant(v) for v in reads):
+            overlay.fold(group)
+
+
+def _static(overlay: Overlay, group: Group) -> bool:
+    return overlay.type_of(group.inputs[0]).static is not None
+
+
+def merge_equal(overlay: Overlay) -> None:
+    """Merge nodes that compute the same from the same inputs."""
+    seen: dict[tuple[object, ...], Group] = {}
+    for group in list(overlay.groups):
+        if not group.alive or group.fused or group.op in _NOT_FOLDED:
+            continue
+        if any(o in overlay.returned or o in overlay.captured for o in group.outputs):
+            continue
+        attributes = tuple(
+            sorted(a.SerializeToString(deterministic=True) for a in group.last.proto.attribute)
+        )
+        key = (group.op, group.inputs, len(group.outputs), attributes)
+        twin = seen.setdefault(key, group)
+        if twin is not group:
+            overlay.merge(group, twin)

@@ -1,0 +1,116 @@
+"""No-ops: what a node must look like to change nothing. Facts of the ONNX operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fusectl.graph.constants import Unreadable
+from fusectl.graph.overlay import Group, Overlay
+
+Predicate = Callable[[Overlay, Group], str]
+"""Returns why the node changes nothing, or an empty string."""
+
+
+def _identity(overlay: Overlay, group: Group) -> str:
+    return "it passes its input on"
+
+
+def _dropout(overlay: Overlay, group: Group) -> str:
+    mask = group.outputs[1] if len(group.outputs) > 1 else ""
+    if mask and (overlay.users(mask) or mask in overlay.returned):
+        return ""
+    mode = group.inputs[2] if len(group.inputs) > 2 else ""
+    if mode and overlay.scalar(mode) != 0:
+        return ""
+    return "inference mode: it passes its input on"
+
+
+def _cast(overlay: Overlay, group: Group) -> str:
+    before = overlay.type_of(group.inputs[0]).dtype
+    after = overlay.type_of(group.outputs[0]).dtype
+    return f"{before} to {after}: the same type" if before and before == after else ""
+
+
+def _same_shape(overlay: Overlay, group: Group) -> str:
+    before = overlay.type_of(group.inputs[0]).dims
+    after = overlay.type_of(group.outputs[0]).dims
+    if before is None or before != after or None in before:
+        return ""
+    return "the shape stays as it is"
+
+
+def _transpose(overlay: Overlay, group: Group) -> str:
+    perm = overlay.attr(group, "perm")
+    identity = isinstance(perm, tuple) and list(perm) == list(range(len(perm)))
+    return "the permutation moves nothing" if identity else ""
+
+
+def _clip(overlay: Overlay, group: Group) -> str:
+    if any(group.inputs[1:]):
+        return ""
+    stated = group.lead.attrs if group.lead is not None else {}
+    biggest = float(np.finfo(np.float32).max)
+    low, high = stated.get("min", -biggest), stated.get("max", biggest)
+    open_ended = float(str(low)) <= -biggest and float(str(high)) >= biggest
+    return "it has no bounds" if open_ended else ""
+
+
+def _neutral(operand: float, sides: tuple[int, ...]) -> Predicate:
+    def predicate(overlay: Overlay, group: Group) -> str:
+        for side in sides:
+            value, other = group.inputs[side], group.inputs[1 - side]
+            if not overlay.is_constant(value) or side == 0:
+                continue
+            try:
+                array = overlay.array(value)
+            except (Unreadable, KeyError):
+                continue
+            small = array.size and array.dtype.kind in "fiu"
+            if small and bool(np.all(array == operand)) and _kept(overlay, group, other):
+                return f"{value} is {operand:g} throughout"
+        return ""
+
+    return predicate
+
+
+def _kept(overlay: Overlay, group: Group, source: str) -> bool:
+    before, after = overlay.type_of(source), overlay.type_of(group.outputs[0])
+    return before.dims is not None and before == after and None not in before.dims
+
+
+def _single(overlay: Overlay, group: Group) -> str:
+    return "it has one input" if len(group.inputs) == 1 else ""
+
+
+def _pad(overlay: Overlay, group: Group) -> str:
+    pads = group.lead.attrs.get("pads") if group.lead is not None else None
+    if pads is None and len(group.inputs) > 1 and overlay.is_constant(group.inputs[1]):
+        try:
+            pads = tuple(overlay.array(group.inputs[1]).reshape(-1).tolist())
+        except (Unreadable, KeyError):
+            return ""
+    return "all pads are 0" if isinstance(pads, tuple) and not any(pads) else ""
+
+
+NO_OPS: dict[str, Predicate] = {
+    "Identity": _identity,
+    "Dropout": _dropout,
+    "Cast": _cast,
+    "CastLike": _cast,
+    "Reshape": _same_shape,
+    "Flatten": _same_shape,
+    "Expand": _same_shape,
+    "Transpose": _transpose,
+    "Clip": _clip,
+    "Add": _neutral(0, (1, 0)),
+    "Sub": _neutral(0, (1,)),
+    "Mul": _neutral(1, (1, 0)),
+    "Div": _neutral(1, (1,)),
+    "Concat": _single,
+    "Sum": _single,
+    "Max": _single,
+    "Min": _single,
+    "Pad": _pad,
+}

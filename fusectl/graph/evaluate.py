@@ -1,0 +1,47 @@
+"""The value of one node whose inputs are constants, by ONNX's own reference evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from fusectl.graph.constants import Array, Unreadable
+from fusectl.graph.types import DTYPES
+
+if TYPE_CHECKING:
+    from fusectl.graph.view import GraphView, Node
+
+_LARGEST = 1 << 24
+
+
+def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphView) -> Array:
+    """Compute ``value``, an output of ``node``. Raises Unreadable where that cannot be done."""
+    if node.op == "Shape":
+        static = view.type_of(node.inputs[0]).static
+        if static is not None:
+            start, end = node.attrs.get("start", 0), node.attrs.get("end")
+            stop = end if isinstance(end, int) else None
+            return np.asarray(static, np.int64)[start if isinstance(start, int) else 0 : stop]
+    size = view.type_of(value).static
+    if size is not None and np.prod(size, dtype=np.float64) > _LARGEST:
+        raise Unreadable(f"{value} is too large to be computed here")
+    feeds = {name: array(name) for name in node.inputs if name}
+    from onnx.reference import ReferenceEvaluator
+
+    numbers = {name: number for number, name in DTYPES.items()}
+    inputs = [
+        onnx.helper.make_tensor_value_info(n, numbers.get(str(a.dtype), 1), a.shape)
+        for n, a in feeds.items()
+    ]
+    outputs = [onnx.ValueInfoProto(name=o) for o in node.outputs if o]
+    graph = onnx.helper.make_graph([node.proto], "fold", inputs, outputs)
+    imports = [onnx.helper.make_opsetid(node.domain, view.opset(node.domain))]
+    try:
+        model = onnx.helper.make_model(graph, opset_imports=imports)
+        made = ReferenceEvaluator(model).run([value], feeds)
+    except Exception as error:  # an operator the evaluator lacks is no reason to stop explaining
+        raise Unreadable(f"{value} cannot be computed from {node.label}: {error}") from None
+    return np.asarray(made[0])

@@ -1,0 +1,227 @@
+"""A model file to a ModelView: scopes, functions per call site, constants, types, notes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from fusectl.errors import ModelError
+from fusectl.graph import functions, order
+from fusectl.graph.constants import SMALL, Array, Constants, Weights
+from fusectl.graph.read import parse, read_bytes
+from fusectl.graph.shapes import bodies, has_bodies, infer, types_of
+from fusectl.graph.types import DTYPES, TensorType
+from fusectl.graph.view import GraphView, ModelView, Node, Step
+
+
+def load_model(source: str | Path | onnx.ModelProto, alike: Mapping[str, str]) -> ModelView:
+    """Load a model from a file, from standard input (``-``) or from a ModelProto.
+
+    ``alike`` maps operators outside ONNX to the ONNX operator of the same result shape.
+    Raises ModelError where no graph can be made of it.
+    """
+    if isinstance(source, onnx.ModelProto):
+        # Big initializers are dropped below; the caller's own object stays whole.
+        data, name, folder = source.SerializeToString(), "<model>", None
+        model = onnx.ModelProto.FromString(data)
+    else:
+        name, data = read_bytes(str(source))
+        model = parse(name, data)
+        folder = None if name == "<stdin>" else Path(name).resolve().parent
+    weights = Weights(folder, lambda: parse(name, data))
+    return _Loader(name, hashlib.sha256(data).hexdigest(), model, weights, alike).load()
+
+
+class _Loader:
+    def __init__(
+        self,
+        name: str,
+        sha256: str,
+        model: onnx.ModelProto,
+        weights: Weights,
+        alike: Mapping[str, str],
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.weights = weights
+        self.alike = alike
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.seen_calls: dict[object, GraphView] = {}
+        self.view = ModelView(name, sha256, model.ir_version, {})
+
+    def load(self) -> ModelView:
+        view, model = self.view, self.model
+        view.opsets = self._opsets(model.opset_import)
+        self._drop_weights(model.graph, ())
+        inferred, trouble = infer(model, self.alike)
+        if trouble:
+            view.note("warning", f"shape inference failed: {trouble}; explained with what is known")
+        # Before IR version 4 every initializer also had to be an input; since then such an
+        # initializer is a default that the caller may override, hence not constant.
+        overridable = model.ir_version >= 4
+        self._graph(model.graph, inferred.graph, (), None, view.opsets, overridable)
+        return view
+
+    def _opsets(self, imports: object) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for entry in imports:  # type: ignore[attr-defined]
+            domain = "" if entry.domain == "ai.onnx" else entry.domain
+            if domain in found and found[domain] != entry.version:
+                self.view.note(
+                    "warning",
+                    f"the opset of domain {domain or 'ai.onnx'!r} is imported as {found[domain]} "
+                    f"and as {entry.version}; the higher is taken",
+                )
+            found[domain] = max(found.get(domain, 0), entry.version)
+        newest = onnx.defs.onnx_opset_version()
+        if "" not in found:
+            self.view.note("warning", f"no opset of ai.onnx is imported; opset {newest} is assumed")
+        elif found[""] > newest:
+            self.view.note(
+                "warning",
+                f"opset {found['']} is newer than the installed onnx knows ({newest}); "
+                f"operators are read by opset {newest}",
+            )
+        return found
+
+    def _drop_weights(self, graph: onnx.GraphProto, place: tuple[int, ...]) -> None:
+        for number, tensor in enumerate(graph.initializer):
+            if tensor.HasField("raw_data") and _big(tensor):
+                self.weights.drop(tensor, (*place, number))
+        for number, node in enumerate(graph.node):
+            if has_bodies(node):
+                for attribute, body in bodies(node):
+                    self._drop_weights(body, (*place, number, attribute))
+
+    def _graph(
+        self,
+        graph: onnx.GraphProto,
+        typed: onnx.GraphProto,
+        scope: tuple[Step, ...],
+        parent: GraphView | None,
+        opsets: Mapping[str, int],
+        overridable: bool,
+        constants: Constants | None = None,
+    ) -> GraphView:
+        constants = constants or Constants(self.weights, parent.constants if parent else None)
+        nodes = tuple(Node(i, proto) for i, proto in enumerate(graph.node))
+        inputs = tuple(i.name for i in graph.input)
+        types = types_of(typed)
+        self._constants(graph, nodes, constants, types, set(inputs) if overridable else set())
+        view = GraphView(
+            self.view,
+            scope,
+            nodes,
+            inputs,
+            tuple(o.name for o in graph.output),
+            opsets,
+            constants,
+            types,
+            parent,
+        )
+        order.arrange(view, set(i.name for i in graph.initializer), self.name)
+        self.view.graphs.append(view)
+        self._inner(view, typed)
+        return view
+
+    def _constants(
+        self,
+        graph: onnx.GraphProto,
+        nodes: tuple[Node, ...],
+        constants: Constants,
+        types: dict[str, TensorType],
+        overridable: set[str],
+    ) -> None:
+        for tensor in graph.initializer:
+            if tensor.name in overridable:
+                self.view.note(
+                    "info",
+                    "initializers that are also graph inputs can be overridden by the caller "
+                    "(IR version 4 and later), so they count as run-time values",
+                )
+            else:
+                constants.add(tensor.name, tensor)
+            types[tensor.name] = _stored_type(tensor)
+        for sparse in graph.sparse_initializer:
+            constants.compute(sparse.values.name, lambda s=sparse: _dense(s))
+        for node in nodes:
+            if node.op == "Constant" and node.outputs:
+                tensor = _constant_node(node)
+                if tensor is not None:
+                    constants.add(node.outputs[0], tensor)
+                    types.setdefault(node.outputs[0], _stored_type(tensor))
+
+    def _inner(self, view: GraphView, typed: onnx.GraphProto) -> None:
+        """Go into the bodies and functions of a scope's nodes."""
+        for node in view.nodes:
+            function = self.functions.get((node.proto.domain, node.op_type))
+            if function is not None:
+                self._call(view, node, function)
+            elif has_bodies(node.proto):
+                for attribute, body in bodies(node.proto):
+                    name = node.proto.attribute[attribute].name
+                    step = Step(node=node.label, attr=name)
+                    inner_typed = typed.node[node.index].attribute
+                    inferred = inner_typed[attribute].g if attribute < len(inner_typed) else body
+                    self._graph(body, inferred, (*view.scope, step), view, view.opsets, False)
+
+    def _call(self, view: GraphView, node: Node, function: onnx.FunctionProto) -> None:
+        name = f"{function.domain}.{function.name}" if function.domain else function.name
+        if any(step.function == name for step in view.scope) or len(view.scope) > 32:
+            raise ModelError(f"{self.name}: the function {name} calls itself")
+        key = functions.call_key(view, node, name)
+        known = self.seen_calls.get(key)
+        if known is not None:
+            known.calls += 1
+            return
+        body = functions.body_model(self.model, view, node, function)
+        inferred, _ = infer(body, self.alike)
+        constants = Constants(self.weights)
+        for formal, actual in zip(function.input, node.inputs, strict=False):
+            if actual in view.constants:
+                constants.renamed[formal] = (view.constants, actual)
+        scope = (*view.scope, Step(function=name, call=node.label))
+        opsets = self._opsets(function.opset_import)
+        self.seen_calls[key] = self._graph(
+            body.graph, inferred.graph, scope, None, opsets, False, constants
+        )
+
+
+def _big(tensor: onnx.TensorProto) -> bool:
+    size = 1
+    for dim in tensor.dims:
+        size *= dim
+    return size > SMALL // 4
+
+
+def _stored_type(tensor: onnx.TensorProto) -> TensorType:
+    return TensorType(DTYPES.get(tensor.data_type, ""), tuple(tensor.dims))
+
+
+def _constant_node(node: Node) -> onnx.TensorProto | None:
+    for attribute in node.proto.attribute:
+        if attribute.name == "value":
+            tensor: onnx.TensorProto = attribute.t
+            return tensor
+        value = node.attrs.get(attribute.name)
+        if attribute.name in ("value_float", "value_floats"):
+            return numpy_helper.from_array(np.asarray(value, np.float32))
+        if attribute.name in ("value_int", "value_ints"):
+            return numpy_helper.from_array(np.asarray(value, np.int64))
+    return None
+
+
+def _dense(sparse: onnx.SparseTensorProto) -> Array:
+    values = numpy_helper.to_array(sparse.values)
+    dense = np.zeros(tuple(sparse.dims), values.dtype)
+    indices = numpy_helper.to_array(sparse.indices)
+    if indices.ndim == 1:
+        dense.reshape(-1)[indices] = values
+    else:
+        dense[tuple(indices.T)] = values
+    return dense

@@ -1,0 +1,101 @@
+"""Element types by name, and what is known of a value's type and shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx
+
+DTYPES: dict[int, str] = {
+    number: {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
+    for name, number in onnx.TensorProto.DataType.items()
+    if number
+}
+BYTES = {"float64": 8, "int64": 8, "uint64": 8, "complex64": 8, "float32": 4, "int32": 4}
+BYTES |= {"uint32": 4, "float16": 2, "bfloat16": 2, "int16": 2, "uint16": 2, "complex128": 16}
+
+Dim = int | str | None
+"""A size, the name of a symbolic size, or None: nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Element type by name (empty: unknown) and dimensions (None: rank unknown)."""
+
+    dtype: str
+    dims: tuple[Dim, ...] | None
+
+    @property
+    def static(self) -> tuple[int, ...] | None:
+        """All dimensions as numbers, or None where one is not."""
+        if self.dims is None:
+            return None
+        known = tuple(d for d in self.dims if isinstance(d, int))
+        return known if len(known) == len(self.dims) else None
+
+    def __str__(self) -> str:
+        if self.dims is None:
+            return f"{self.dtype or '?'}[rank unknown]"
+        return f"{self.dtype or '?'}[{','.join('?' if d is None else str(d) for d in self.dims)}]"
+
+
+UNKNOWN = TensorType("", None)
+
+
+def tensor_type(proto: onnx.TypeProto) -> TensorType:
+    """Read a TypeProto. Dimensions invented by shape inference and negative ones are unknown."""
+    if not proto.HasField("tensor_type"):
+        return UNKNOWN
+    tensor = proto.tensor_type
+    dtype = DTYPES.get(tensor.elem_type, "")
+    if not tensor.HasField("shape"):
+        return TensorType(dtype, None)
+    return TensorType(dtype, tuple(_dim(d) for d in tensor.shape.dim))
+
+
+def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+    kind = dim.WhichOneof("value")
+    if kind == "dim_value":
+        # Exporters write -1 for "unknown".
+        return int(dim.dim_value) if dim.dim_value >= 0 else None
+    if kind == "dim_param" and dim.dim_param and not dim.dim_param.startswith("unk__"):
+        return str(dim.dim_param)
+    return None
+
+
+def same_dim(a: Dim, b: Dim) -> bool | None:
+    """Tell whether two sizes are equal: True, False, or None where that cannot be known."""
+    if a is None or b is None:
+        return None
+    if a == b:
+        return True
+    return False if isinstance(a, int) and isinstance(b, int) else None
+
+
+def same_dims(a: tuple[Dim, ...] | None, b: tuple[Dim, ...] | None) -> bool | None:
+    """Tell whether two shapes are equal, three-valued."""
+    if a is None or b is None:
+        return None
+    if len(a) != len(b):
+        return False
+    verdicts = [same_dim(x, y) for x, y in zip(a, b, strict=True)]
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
+
+
+def fits_into(small: tuple[Dim, ...] | None, big: tuple[Dim, ...] | None) -> bool | None:
+    """Tell whether ``small`` broadcasts into ``big`` without making it larger, three-valued."""
+    if small is None or big is None:
+        return None
+    if len(small) > len(big):
+        return False
+    verdict: bool | None = True
+    for s, b in zip(reversed(small), reversed(big), strict=False):
+        if s == 1:
+            continue
+        same = same_dim(s, b)
+        if same is False:
+            return False
+        verdict = verdict if same else None
+    return verdict

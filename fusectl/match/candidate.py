@@ -1,0 +1,110 @@
+"""What the matcher finds: roles of a pattern bound to nodes, and what stands between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fusectl.graph.overlay import Group, Overlay
+from fusectl.graph.view import Node
+from fusectl.tables.operators import Operators
+from fusectl.tables.patterns import Pattern
+from fusectl.tables.rules import Rule
+from fusectl.tables.schema import PathDoc
+from fusectl.tables.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A node of the pattern and what plays it.
+
+    Usually a whole group. Where ``held`` is set, it is one original node inside a group that
+    another decision made, and ``node`` is that one.
+    """
+
+    group: Group
+    node: Node
+    held: bool = False
+
+    @property
+    def op(self) -> str:
+        """The operator that plays the role."""
+        return self.node.op if self.held else self.group.op
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The values that it reads."""
+        return self.node.inputs if self.held else self.group.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The values that it makes."""
+        return self.node.outputs if self.held else self.group.outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A node between producer and consumer, the value it reads and the reason it gives."""
+
+    group: Group
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A role that nothing plays: what the pattern expects and what stands there."""
+
+    role: str
+    expected: str
+    observed: str
+    group: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place where a rule could fire on a target.
+
+    ``roles`` follows the pattern's nodes (None: missing); ``bound`` maps the pattern's values to
+    the graph's; ``value`` is what the producer makes, ``slot`` the consumer's input that is
+    reached from it.
+    """
+
+    rule: Rule
+    pattern: Pattern
+    target: Target
+    path: PathDoc | None
+    overlay: Overlay
+    operators: Operators
+    roles: tuple[Role | None, ...]
+    bound: dict[str, str]
+    value: str
+    producer: Role
+    consumer: Role
+    slot: int
+    between: tuple[Barrier, ...] = ()
+    missing: tuple[Miss, ...] = ()
+    equivalence: str = ""
+    seen: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[Group, ...]:
+        """The groups that the fusion would join, each once, in graph order."""
+        found = {id(r.group): r.group for r in self.roles if r is not None}
+        found |= {id(b.group): b.group for b in self.between}
+        return tuple(sorted(found.values(), key=lambda g: g.order))
+
+    @property
+    def swallows(self) -> tuple[str, ...]:
+        """Values that would no longer exist: those made and read inside."""
+        inner = [self.bound[v] for v in self.pattern.inner if v in self.bound]
+        between = [b.group.outputs[0] for b in self.between]
+        order = {o: r.group.order for r in self.roles if r for o in r.outputs}
+        unique = dict.fromkeys((*inner, *between))
+        return tuple(sorted(unique, key=lambda v: (order.get(v, -1), v)))
+
+    def role_of(self, value: str) -> Role | None:
+        """Return what plays the node that makes a value of the pattern."""
+        for node, role in zip(self.pattern.nodes, self.roles, strict=True):
+            if value in node.outputs:
+                return role
+        return None

@@ -1,0 +1,273 @@
+"""Patterns of several nodes: a full match around an anchor, or the nearest miss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fusectl.graph.overlay import Group, Overlay
+from fusectl.match.candidate import Candidate, Miss, Role
+from fusectl.tables.operators import Operators
+from fusectl.tables.patterns import Pattern, PatternNode
+from fusectl.tables.rules import Rule
+from fusectl.tables.targets import Target
+
+_TRIES = 2000
+"""Assignments tried around one anchor; graphs of equal operators could otherwise explode."""
+
+
+@dataclass(slots=True)
+class _State:
+    roles: list[Role | None]
+    bound: dict[str, str]
+
+    def copy(self) -> _State:
+        return _State(list(self.roles), dict(self.bound))
+
+    @property
+    def matched(self) -> int:
+        return sum(r is not None for r in self.roles)
+
+
+def search(
+    rule: Rule, pattern: Pattern, target: Target, overlay: Overlay, operators: Operators
+) -> Iterator[Candidate]:
+    """Yield a candidate per anchor: the pattern's rarest operator among those in this graph."""
+    counts = [
+        sum(len(overlay.of_op([op])) for op in node.ops if op) + len(_held(node, overlay))
+        for node in pattern.nodes
+    ]
+    present = [i for i, n in enumerate(counts) if n]
+    if 2 * len(present) < len(pattern.nodes):
+        return
+    anchor = min(present, key=lambda i: (counts[i], i))
+    for role in _players(pattern.nodes[anchor], overlay):
+        best = _Search(pattern, overlay, operators).run(anchor, role)
+        found = _candidate(rule, pattern, target, overlay, operators, best)
+        if found is not None:
+            yield found
+
+
+def _players(node: PatternNode, overlay: Overlay) -> Iterator[Role]:
+    for group in overlay.of_op(node.ops):
+        yield Role(group, group.last)
+    yield from _held(node, overlay)
+
+
+def _held(node: PatternNode, overlay: Overlay) -> list[Role]:
+    """Original nodes that fit, inside groups that other decisions made."""
+    return [
+        Role(group, member, held=True)
+        for op in node.ops
+        for group, member in overlay.held(op)
+        if group.op not in node.ops
+    ]
+
+
+class _Search:
+    """Depth-first assignment of pattern nodes to graph nodes, remembering the best partial one."""
+
+    def __init__(self, pattern: Pattern, overlay: Overlay, operators: Operators) -> None:
+        self.pattern = pattern
+        self.overlay = overlay
+        self.operators = operators
+        self.tries = 0
+        self.best = _State([None] * len(pattern.nodes), {})
+
+    def run(self, anchor: int, role: Role) -> _State:
+        for state in self._assign(_State([None] * len(self.pattern.nodes), {}), anchor, role):
+            if self._grow(state):
+                break
+        return self.best
+
+    def _grow(self, state: _State) -> bool:
+        """Extend a state until complete; True when the whole pattern matched."""
+        self.tries += 1
+        if self._rank(state) > self._rank(self.best):
+            self.best = state
+        if state.matched == len(self.pattern.nodes) and self._facts(state) == self._all_facts():
+            return True
+        if self.tries > _TRIES:
+            return False
+        step = self._next(state)
+        if step is None:
+            return False
+        index, players = step
+        for role in players:
+            for grown in self._assign(state, index, role):
+                if self._grow(grown):
+                    return True
+        return False
+
+    def _rank(self, state: _State) -> tuple[int, int]:
+        return state.matched, self._facts(state)
+
+    def _all_facts(self) -> int:
+        return sum(1 for f in self.pattern.where.values() if f.const is not None)
+
+    def _facts(self, state: _State) -> int:
+        """Count the pattern's constants that are bound to constants of the right value."""
+        good = 0
+        for name, fact in self.pattern.where.items():
+            if fact.const is None or name not in state.bound:
+                continue
+            value = state.bound[name]
+            if not self.overlay.is_constant(value):
+                continue
+            wanted = fact.numbers
+            if wanted is not None and len(wanted) == 1:
+                scalar = self.overlay.scalar(value)
+                slack = fact.abs + fact.rel * abs(wanted[0])
+                if scalar is None or abs(scalar - wanted[0]) > slack:
+                    continue
+            good += 1
+        return good
+
+    def _next(self, state: _State) -> tuple[int, list[Role]] | None:
+        """Choose an open node that touches a bound value, with what could play it."""
+        options: list[tuple[int, int, list[Role]]] = []
+        for index, node in enumerate(self.pattern.nodes):
+            if state.roles[index] is not None:
+                continue
+            players = self._reach(state, node)
+            if players:
+                options.append((len(players), index, players))
+        if not options:
+            return None
+        _, index, players = min(options, key=lambda o: (o[0], o[1]))
+        return index, players
+
+    def _reach(self, state: _State, node: PatternNode) -> list[Role]:
+        taken = {(id(r.group), id(r.node)) for r in state.roles if r is not None}
+        found: dict[tuple[int, int], Role] = {}
+        for output in node.outputs:
+            if output in state.bound:
+                group = self.overlay.producers.get(state.bound[output])
+                if group is not None:
+                    self._offer(found, taken, node, group)
+        if not found:
+            for name in node.inputs:
+                if name in state.bound:
+                    for group, _ in self.overlay.users(state.bound[name]):
+                        self._offer(found, taken, node, group)
+        return list(found.values())
+
+    def _offer(
+        self,
+        found: dict[tuple[int, int], Role],
+        taken: set[tuple[int, int]],
+        node: PatternNode,
+        group: Group,
+    ) -> None:
+        roles = [Role(group, group.last)] if group.op in node.ops else []
+        if not roles and group.fused:
+            roles = [Role(group, m, held=True) for m in group.members if m.op in node.ops]
+        for role in roles:
+            key = (id(role.group), id(role.node))
+            if key not in taken:
+                found[key] = role
+
+    def _assign(self, state: _State, index: int, role: Role) -> Iterator[_State]:
+        """Yield the states in which ``role`` plays a node, one per operand order that fits."""
+        node = self.pattern.nodes[index]
+        orders = [role.inputs]
+        if node.commutative and len(role.inputs) == 2:
+            orders.append((role.inputs[1], role.inputs[0]))
+        for inputs in orders:
+            grown = state.copy()
+            grown.roles[index] = role
+            if self._bind(grown, node, inputs, role.outputs):
+                yield grown
+
+    def _bind(
+        self, state: _State, node: PatternNode, inputs: tuple[str, ...], outputs: tuple[str, ...]
+    ) -> bool:
+        pairs = [(name, inputs[i] if i < len(inputs) else "") for i, name in enumerate(node.inputs)]
+        pairs += [(n, outputs[i] if i < len(outputs) else "") for i, n in enumerate(node.outputs)]
+        for name, actual in pairs:
+            if not name:
+                continue
+            if not actual:
+                fact = self.pattern.where.get(name)
+                if name in node.inputs and not (fact and (fact.optional or fact.absent)):
+                    return False
+                continue
+            known = state.bound.setdefault(name, actual)
+            if known != actual:
+                return False
+        return True
+
+
+def _candidate(
+    rule: Rule,
+    pattern: Pattern,
+    target: Target,
+    overlay: Overlay,
+    operators: Operators,
+    state: _State,
+) -> Candidate | None:
+    """Make a candidate of a state, or None where it is too far from the pattern."""
+    if (
+        state.matched < 3
+        or 2 * state.matched < len(pattern.nodes)
+        or pattern.edge not in state.bound
+    ):
+        return None
+    held = sum(r is not None and r.held for r in state.roles)
+    if 2 * held >= state.matched or (held and state.matched < len(pattern.nodes)):
+        return None  # it lies inside what other decisions made
+    value = state.bound[pattern.edge]
+    producer, consumer = _ends(pattern, overlay, state, value)
+    if producer is None or consumer is None:
+        return None
+    missing = tuple(
+        _miss(node, overlay, state)
+        for node, role in zip(pattern.nodes, state.roles, strict=True)
+        if role is None
+    )
+    slot = consumer.inputs.index(value) if value in consumer.inputs else pattern.slot
+    return Candidate(
+        rule,
+        pattern,
+        target,
+        target.path(rule.id),
+        overlay,
+        operators,
+        tuple(state.roles),
+        state.bound,
+        value,
+        producer,
+        consumer,
+        slot,
+        missing=missing,
+    )
+
+
+def _ends(
+    pattern: Pattern, overlay: Overlay, state: _State, value: str
+) -> tuple[Role | None, Role | None]:
+    """The edge's ends; an end that did not match is whatever stands there instead."""
+    producer, consumer = state.roles[pattern.producer], state.roles[pattern.consumer]
+    if producer is None and value in overlay.producers:
+        group = overlay.producers[value]
+        producer = Role(group, group.last)
+    if consumer is None:
+        group = next((g for g, _ in overlay.users(value)), None)  # type: ignore[assignment]
+        consumer = Role(group, group.last) if group is not None else None
+    return producer, consumer
+
+
+def _miss(node: PatternNode, overlay: Overlay, state: _State) -> Miss:
+    """Say what stands where an open node of the pattern was looked for."""
+    for output in node.outputs:
+        group = overlay.producers.get(state.bound.get(output, ""))
+        if group is not None:
+            return Miss(output, node.role, group.op, group)
+        if output in state.bound:
+            return Miss(output, node.role, "a graph input or constant")
+    for name in node.inputs:
+        users = overlay.users(state.bound.get(name, ""))
+        others = [g for g, _ in users if not any(r and r.group is g for r in state.roles)]
+        if others:
+            return Miss(node.outputs[0], node.role, others[0].op, others[0])
+    return Miss(node.outputs[0], node.role, "nothing")

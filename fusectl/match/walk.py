@@ -1,0 +1,191 @@
+"""Two-node rules: from each producer forward through barriers to the first fitting consumer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fusectl.graph.overlay import Group, Overlay
+from fusectl.match.candidate import Barrier, Candidate, Role
+from fusectl.tables.operators import Operators
+from fusectl.tables.patterns import Pattern
+from fusectl.tables.rules import Rule
+from fusectl.tables.schema import PathDoc
+from fusectl.tables.targets import Target
+
+REACH = 4
+"""Barriers that may stand between a product and its consumer for it to be a candidate."""
+FAN_OUT = 64
+"""Candidates of one producer and rule; a value read everywhere would drown the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    role: Role
+    slot: int
+    between: tuple[Barrier, ...]
+
+
+def walk(
+    rule: Rule,
+    pattern: Pattern,
+    target: Target,
+    overlay: Overlay,
+    operators: Operators,
+    producer: Role,
+) -> list[Candidate]:
+    """Return the candidates of one producer, the nearest consumer first."""
+    made = pattern.nodes[pattern.producer]
+    number = made.outputs.index(pattern.edge)
+    if number >= len(producer.outputs) or not producer.outputs[number]:
+        return []
+    value = producer.outputs[number]
+    path = target.path(rule.id)
+    walker = _Walker(pattern, path, overlay, operators)
+    reach = REACH if operators.kind(producer.op) == "product" else 0
+    found = []
+    for hit in walker.hits(value, reach):
+        roles: list[Role | None] = [None, None]
+        roles[pattern.producer], roles[pattern.consumer] = producer, hit.role
+        bound = _bind(pattern, overlay, producer, hit, value)
+        if bound is None:
+            continue
+        found.append(
+            Candidate(
+                rule,
+                pattern,
+                target,
+                path,
+                overlay,
+                operators,
+                tuple(roles),
+                bound,
+                value,
+                producer,
+                hit.role,
+                hit.slot,
+                hit.between,
+            )
+        )
+        if len(found) == FAN_OUT:
+            break
+    return found
+
+
+def _bind(
+    pattern: Pattern, overlay: Overlay, producer: Role, hit: _Hit, value: str
+) -> dict[str, str] | None:
+    """Bind the pattern's values; None where a value it needs is not there or is another one."""
+    bound: dict[str, str] = {}
+    made, used = pattern.nodes[pattern.producer], pattern.nodes[pattern.consumer]
+    consumer_inputs = list(hit.role.inputs)
+    if used.commutative and hit.slot != pattern.slot and len(consumer_inputs) > 1:
+        consumer_inputs[:2] = reversed(consumer_inputs[:2])
+    ends = ((made, list(producer.inputs), producer), (used, consumer_inputs, hit.role))
+    for node, inputs, role in ends:
+        for place, name in enumerate(node.inputs):
+            if not name or name == pattern.edge:
+                continue
+            actual = inputs[place] if place < len(inputs) else ""
+            fact = pattern.where.get(name)
+            if not actual and not (fact and (fact.optional or fact.absent)):
+                return None
+            if actual and bound.setdefault(name, actual) != actual:
+                return None
+            if actual and role is producer and fact is not None and fact.numbers is not None:
+                # A constant with a value of its own makes the operator what it is: 1/x is a
+                # reciprocal, a/x is not one that went wrong.
+                if not overlay.is_constant(actual):
+                    return None
+        for place, name in enumerate(node.outputs):
+            if place < len(role.outputs) and role.outputs[place]:
+                bound[name] = role.outputs[place]
+    bound[pattern.edge] = value
+    return bound
+
+
+class _Walker:
+    def __init__(
+        self, pattern: Pattern, path: PathDoc | None, overlay: Overlay, operators: Operators
+    ) -> None:
+        self.used = pattern.nodes[pattern.consumer]
+        self.slot = pattern.slot
+        self.overlay = overlay
+        self.operators = operators
+        self.functions = path.functions if path else None
+        self.any_function = path is not None and path.functions is None
+
+    def hits(self, value: str, reach: int) -> Iterator[_Hit]:
+        """Yield consumers breadth-first; a limit that nothing follows is itself the consumer."""
+        queue: deque[tuple[str, tuple[Barrier, ...]]] = deque([(value, ())])
+        seen: set[int] = set()
+        weak: list[_Hit] = []
+        reached: set[int] = set()
+        while queue:
+            current, trail = queue.popleft()
+            for group, slot in list(self.overlay.users(current)):
+                if id(group) in seen:
+                    continue
+                seen.add(id(group))
+                role = self._fits(group, slot, current)
+                strength = self._strength(role) if role else ""
+                if role and strength == "strong":
+                    reached.update(id(b.group) for b in trail)
+                    yield _Hit(role, slot, trail)
+                    continue
+                if role and strength == "both":
+                    yield _Hit(role, slot, trail)
+                elif role:
+                    weak.append(_Hit(role, slot, trail))
+                if len(trail) < reach and self._passable(group, slot):
+                    step = Barrier(group, current, self.operators.barrier(group.op))
+                    queue.append((group.outputs[0], (*trail, step)))
+        for hit in weak:
+            if id(hit.role.group) not in reached:
+                yield hit
+
+    def _fits(self, group: Group, slot: int, value: str) -> Role | None:
+        used = self.used
+        if group.op in used.ops and self._slot_fits(slot, group.inputs):
+            return Role(group, group.last)
+        if group.fused:
+            for node in group.members:
+                if node.op in used.ops and value in node.inputs:
+                    held = node.inputs.index(value)
+                    if self._slot_fits(held, node.inputs):
+                        return Role(group, node, held=True)
+        return None
+
+    def _slot_fits(self, slot: int, inputs: tuple[str, ...]) -> bool:
+        if slot == self.slot:
+            return True
+        return self.used.commutative and slot < 2 and len(inputs) == 2
+
+    def _strength(self, role: Role) -> str:
+        """Tell how a consumer counts: strong, or weak/both where it only limits a range."""
+        op = role.op
+        if self.any_function:
+            return "both" if op in self.operators.limits() else "strong"
+        if self.operators.barrier(op) != "clip":
+            return "strong"
+        if self.functions is not None and op in self.functions:
+            return "strong"
+        return "weak"
+
+    def _passable(self, group: Group, slot: int) -> bool:
+        """Tell whether a node may stand between: one run-time input, no product, one result."""
+        if self.operators.kind(group.op) == "product" or not group.outputs or not group.outputs[0]:
+            return False
+        others = (v for i, v in enumerate(group.inputs) if i != slot and v)
+        return all(self._fixed(group, v) for v in others)
+
+    def _fixed(self, group: Group, value: str) -> bool:
+        # The bounds of a limit and the parameters of a quantiser do not make it binary, even
+        # where they arrive at run time.
+        return self.overlay.is_constant(value) or self.operators.barrier(group.op) in (
+            "requantize",
+            "clip",
+            "layout",
+            "cast",
+        )

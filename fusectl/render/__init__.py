@@ -1,0 +1,57 @@
+"""Renderers: from the report to text for people and formats for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fusectl.render.options import Options
+from fusectl.report.types import Report
+
+__all__ = ["FORMATS", "Options", "Renderer", "render"]
+
+Renderer = Callable[[Report, Options], str | bytes]
+
+
+def _text(report: Report, options: Options) -> str:
+    from fusectl.render.text import to_text
+
+    return to_text(report, options)
+
+
+def _concise(report: Report, options: Options) -> str:
+    from fusectl.render.concise import to_concise
+
+    return to_concise(report, options)
+
+
+def _json(report: Report, options: Options) -> bytes:
+    from fusectl.render.machine import to_json
+
+    return to_json(report, options)
+
+
+def _jsonl(report: Report, options: Options) -> bytes:
+    from fusectl.render.machine import to_jsonl
+
+    return to_jsonl(report, options)
+
+
+def _markdown(report: Report, options: Options) -> str:
+    from fusectl.render.markdown import to_markdown
+
+    return to_markdown(report, options)
+
+
+FORMATS: dict[str, Renderer] = {
+    "text": _text,
+    "concise": _concise,
+    "json": _json,
+    "jsonl": _jsonl,
+    "markdown": _markdown,
+}
+"""Renderers by name. Each loads what it needs when called: JSON needs no ``rich``."""
+
+
+def render(report: Report, format: str, options: Options | None = None) -> str | bytes:
+    """Return a report in one of ``FORMATS``; text for a terminal is ``text.render_text``."""
+    return FORMATS[format](report, options or Options())

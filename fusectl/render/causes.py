@@ -1,0 +1,151 @@
+"""Which causes matter: what a user can change, what the machine cannot, what is alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from fusectl.report.types import Decision, Finding
+
+Kind = Literal["fused", "unknown", "kept"]
+Fate = Literal["fixable", "several", "machine", "policy", "held", "elsewhere"]
+
+KINDS = {
+    "adjacency": "legality", "users": "legality", "state": "legality", "pattern": "legality",
+    "numerics": "legality", "target": "target", "policy": "policy", "coverage": "coverage",
+}  # fmt: skip
+"""What a reason's class means to a reader: the model, the machine, or a choice."""
+
+_TOKEN = re.compile(r"[^\s,;:()\[\]\"'`]+")
+_TYPE = re.compile(r"(u?int|b?float|complex)\d+\w*$")
+_REPEAT = re.compile(r"#(?:(?:, | and )#)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One finding that alone keeps these decisions from fusing, or that heads them."""
+
+    finding: Finding
+    rule: str
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Decisions with the same verdict for the same causes."""
+
+    decisions: tuple[Decision, ...]
+    fate: Fate
+
+    @property
+    def first(self) -> Decision:
+        """The example."""
+        return self.decisions[0]
+
+
+def kind(decision: Decision) -> Kind:
+    """Return the verdict, an unknown headline told apart from a refusal."""
+    if decision.verdict == "fuse":
+        return "fused"
+    found = headline(decision)
+    return "unknown" if found is not None and found.status == "unknown" else "kept"
+
+
+def headline(decision: Decision) -> Finding | None:
+    """Return the finding that heads a decision that does not fuse."""
+    blockers = decision.blockers
+    return next((f for f in blockers if f.reason == decision.headline), next(iter(blockers), None))
+
+
+def spot(decision: Decision) -> tuple[Hashable, ...]:
+    """Return the edge itself, whatever rule looks at it."""
+    ends = decision.edge
+    return ends.producer.graph, ends.value, ends.consumer.output
+
+
+def skeleton(text: str, names: frozenset[str]) -> str:
+    """Return a sentence without its names and numbers: what is left is the cause."""
+
+    def blank(match: re.Match[str]) -> str:
+        word = match[0].rstrip(".")
+        named = word in names or "/" in word or any(c.isdigit() for c in word)
+        return "#" if named and not _TYPE.match(word) else match[0]
+
+    return _REPEAT.sub("#", _TOKEN.sub(blank, text))
+
+
+def cause_key(finding: Finding, rule: str, names: frozenset[str]) -> tuple[str, ...]:
+    """Return what two findings share when they differ only in names."""
+    texts = (skeleton(t, names) for t in (finding.required, finding.help))
+    return (rule, finding.reason, finding.status, *texts)
+
+
+def names_of(decision: Decision) -> frozenset[str]:
+    """Return the names that a decision's sentences may use."""
+    nodes = (decision.edge.producer, decision.edge.consumer, *decision.nodes, *decision.between)
+    found = {n for node in nodes for n in (node.name, node.output)}
+    found.update(decision.swallows, (decision.edge.value,))
+    found.update(p for f in decision.findings for p in f.subject.split(", "))
+    return frozenset(found - {""})
+
+
+def kept_groups(decisions: Iterable[Decision]) -> tuple[Kept, ...]:
+    """Group the decisions that do not fuse by identical causes, in report order."""
+    decisions = tuple(decisions)
+    settled = _settled(decisions)
+    groups: dict[Hashable, list[Decision]] = {}
+    for decision in decisions:
+        if decision.verdict == "fuse":
+            continue
+        names = names_of(decision)
+        keys = tuple(cause_key(f, decision.rule, names) for f in decision.blockers)
+        fate = _fate(decision, settled)
+        groups.setdefault((decision.rule, fate, keys), []).append(decision)
+    return tuple(Kept(tuple(g), _fate(g[0], settled)) for g in groups.values())
+
+
+def _settled(decisions: Iterable[Decision]) -> frozenset[tuple[Hashable, ...]]:
+    """Return the edges that some rule fuses."""
+    return frozenset(spot(d) for d in decisions if d.verdict == "fuse")
+
+
+def _fate(decision: Decision, settled: frozenset[tuple[Hashable, ...]]) -> Fate:
+    if spot(decision) in settled:
+        return "elsewhere"
+    failed = [f for f in decision.blockers if f.status == "fail"]
+    tests: tuple[tuple[Fate, Callable[[Finding], bool]], ...] = (
+        ("machine", lambda f: f.group == "target"),
+        ("held", lambda f: f.reason == "claimed"),
+        ("policy", lambda f: f.group == "policy"),
+    )
+    for fate, test in tests:
+        if any(map(test, failed)):
+            return fate
+    return "fixable" if len(decision.blockers) == 1 else "several"
+
+
+def fixes(groups: Iterable[Kept]) -> tuple[Cause, ...]:
+    """Return the causes that alone stand in the way and that a user can change, best first.
+
+    An edge counts once, for the cause that gains most.
+    """
+    rest = [
+        Cause(g.first.blockers[0], g.first.rule, g.decisions) for g in groups if g.fate == "fixable"
+    ]
+    counted: set[tuple[Hashable, ...]] = set()
+    ranked: list[Cause] = []
+    for cause in sorted(rest, key=_rank):
+        fresh = tuple(d for d in cause.decisions if spot(d) not in counted)
+        counted.update(map(spot, fresh))
+        if fresh:
+            ranked.append(Cause(cause.finding, cause.rule, fresh))
+    return tuple(sorted(ranked, key=_rank))
+
+
+def _rank(cause: Cause) -> tuple[int, int, bool]:
+    finding = cause.finding
+    # A near miss may simply be another function; a taken slot was given to another fusion.
+    late = 2 if finding.group == "state" else int(finding.reason == "op-mismatch")
+    return late, -len(cause.decisions), finding.status == "unknown"

@@ -1,0 +1,33 @@
+"""JSON for machines: the whole report, or one decision per line."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fusectl.render.options import Options
+from fusectl.report.types import Report
+
+
+def to_json(report: Report, options: Options) -> bytes:
+    """Return the report as indented JSON."""
+    return _visible(report.json(indent=2)) + b"\n"
+
+
+def to_jsonl(report: Report, options: Options) -> bytes:
+    """Return one decision per line: its own fields after the model's path and the target's id."""
+    head = {"model": report.model.path, "target": report.target.id}
+    lines = (msgspec.json.encode(head | msgspec.to_builtins(d)) + b"\n" for d in report.decisions)
+    return _visible(b"".join(lines))
+
+
+def _visible(encoded: bytes) -> bytes:
+    """Escape what JSON may carry as it is, but a terminal would obey: DEL, C1, bidi marks."""
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    text = encoded.decode("utf-8")
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text).encode("utf-8")
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

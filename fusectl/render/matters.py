@@ -1,0 +1,120 @@
+"""What matters: the causes to fix first, and what fixing cannot change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from fusectl.render.causes import Cause, Fate, Kept, fixes, headline, spot
+from fusectl.render.names import edge, shared_path, without
+from fusectl.render.sheet import Sheet
+from fusectl.render.wording import count, observation, remedy, slug, spelled, statement, told
+from fusectl.report.types import Decision, Finding, Report
+
+_OTHERS: tuple[tuple[Fate, str], ...] = (
+    ("several", "More than one thing to fix"),
+    ("machine", "Not on this machine"),
+    ("policy", "Possible, but not chosen"),
+    ("held", "Node taken by another fusion"),
+    ("elsewhere", "Fused by another rule"),
+)
+
+
+def add_matters(
+    sheet: Sheet, report: Report, groups: Sequence[Kept], shown: int | None, brief: bool
+) -> None:
+    """Add the causes that alone stand in the way, then one line for each other fate.
+
+    ``brief`` leaves out what each decision says again further down.
+    """
+    ranked = fixes(groups)
+    top = ranked[:shown]
+    sheet.blank()
+    if top:
+        sheet.add((f"{heading(top)}:", "bold green"))
+        for number, cause in enumerate(top, 1):
+            _add_cause(sheet, number, cause, brief)
+    elif report.decisions:
+        _add_nearest(sheet, groups, brief)
+    rest = ranked[len(top) :]
+    if rest:
+        edges = count(sum(len(c.decisions) for c in rest), "edge")
+        sheet.add(f"And {count(len(rest), 'smaller cause')}, {edges}: see below.")
+    for fate, words in _OTHERS:
+        decisions = [d for g in groups if g.fate == fate for d in g.decisions]
+        if decisions and not (brief and fate == "several"):
+            edges = count(len({spot(d) for d in decisions}), "edge")
+            reasons = ", ".join(tally(decisions, whole=fate == "several"))
+            sheet.add_items((f"{words}: ", "bold"), f"{edges} ({reasons})".split(", "), hang=2)
+
+
+def heading(causes: Sequence[Cause]) -> str:
+    """Return ``Fix these three things, gain 12 fusions``."""
+    many = len(causes) > 1
+    things = f"these {spelled(len(causes))} things" if many else "this one thing"
+    gain = sum(len(c.decisions) for c in causes)
+    if all(c.finding.status == "fail" for c in causes):
+        return f"Fix {things}, gain {count(gain, 'fusion')}"
+    chance = "gain up to" if gain > 1 else "and perhaps gain"
+    return f"Fix {things}, {chance} {count(gain, 'fusion')}"
+
+
+def _add_cause(sheet: Sheet, number: int, cause: Cause, brief: bool) -> None:
+    """Add a cause: how many edges, an example, what is observed, what helps."""
+    first, edges = cause.decisions[0], len(cause.decisions)
+    lead, name = f" {number}. ", slug(cause.finding)
+    if edges == 1:
+        room = sheet.width - len(lead) - len(name) - 2
+        shown = edge(first, room, sheet.encoding)
+        sheet.add((lead, "bold"), (name, "bold cyan"), f": {shown}", hang=4)
+    else:
+        sheet.add((lead, "bold"), (name, "bold cyan"), f", {edges} edges, {cause.rule}", hang=4)
+        sheet.add(f"e.g. {edge(first, sheet.width - 9, sheet.encoding)}", indent=4, hang=2)
+    _add_finding(sheet, first, cause.finding, brief)
+
+
+def _add_finding(sheet: Sheet, decision: Decision, finding: Finding, brief: bool) -> None:
+    said, helped = observation(decision, finding) + ".", remedy(finding)
+    if not brief:
+        home = shared_path([decision.edge.producer.label, decision.edge.consumer.label])
+        said = without(home, statement(decision, finding, where=False), sheet.dots)
+        helped = without(home, helped, sheet.dots)
+    sheet.add(said, indent=4)
+    if helped:
+        sheet.add(("help: ", "bold green"), helped, indent=4)
+
+
+def _add_nearest(sheet: Sheet, groups: Sequence[Kept], brief: bool) -> None:
+    """Say that no single cause decides, and what the edges with the fewest causes need."""
+    if not groups:
+        sheet.add(("Every candidate fuses.", "bold green"))
+        return
+    several = [g for g in groups if g.fate == "several"]
+    if not several:
+        sheet.add(("Nothing in the model to fix.", "bold"))
+        return
+    nearest = min(several, key=lambda g: (len(g.first.blockers), -len(g.decisions)))
+    findings = told(nearest.first)
+    needs = f"No single change gains a fusion; the nearest needs {spelled(len(findings))}: "
+    if brief:
+        sheet.add_items((needs, "bold"), [slug(f) for f in findings], hang=2)
+        return
+    sheet.add((needs, "bold"))
+    edges = len(nearest.decisions)
+    more = f" and {edges - 1} more" if edges > 1 else ""
+    shown = edge(nearest.first, sheet.width - 4 - len(more), sheet.encoding)
+    sheet.add(f"{shown}{more}", indent=4, hang=2)
+    for number, finding in enumerate(findings, 1):
+        sheet.add((f" {number}. ", "bold"), (slug(finding), "bold cyan"), hang=4)
+        _add_finding(sheet, nearest.first, finding, brief)
+
+
+def tally(decisions: Iterable[Decision], most: int = 4, whole: bool = False) -> list[str]:
+    """Return headlines with counts, ``unsupported-op 9``; ``whole``: all blockers of each."""
+    counts: Counter[str] = Counter()
+    for decision in decisions:
+        found = headline(decision)
+        blockers = decision.blockers if whole else (found,) if found else ()
+        counts[" + ".join(dict.fromkeys(f.reason for f in blockers)) or "no finding"] += 1
+    shown = [f"{reason} {number}" for reason, number in counts.most_common(most)]
+    return shown + ["..."] * (len(counts) > most)

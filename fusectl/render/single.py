@@ -1,0 +1,105 @@
+"""One decision in full: the edge, what stands between, every blocker or every finding."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+
+from fusectl.render.causes import KINDS, kind
+from fusectl.render.names import edge
+from fusectl.render.sheet import Part, Sheet
+from fusectl.render.wording import count, observed, remedy, slug, statement, told
+from fusectl.report.types import Decision, Finding, Report
+
+_MARKS = {
+    "fused": ("✓ FUSE", "bold green"),
+    "kept": ("✗ KEEP", "bold red"),
+    "unknown": ("? UNKNOWN", "bold magenta"),
+}
+_SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "unknown": ("?", "magenta")}
+
+
+def add_single(sheet: Sheet, decision: Decision, report: Report, why: bool) -> None:
+    """Add one decision; ``why`` shows the findings that passed too."""
+    mark, style = _MARKS[kind(decision)]
+    sheet.blank()
+    room = sheet.width - len(mark) - 2
+    sheet.add((mark, style), "  ", (edge(decision, room, sheet.encoding), "bold"), hang=2)
+    sheet.add(*_about(decision, report), indent=2, hang=2)
+    if why:
+        _add_tree(sheet, decision)
+        return
+    for finding in told(decision):
+        _add_finding(sheet, decision, finding)
+
+
+def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:
+    """Add a blocker; its help stands on the same line only if all of it fits there."""
+    said: list[Part] = [(slug(finding), "cyan"), f": {statement(decision, finding)}"]
+    helped: list[Part] = [("help: ", "bold green"), remedy(finding)] if finding.help else []
+    whole = "".join(p if isinstance(p, str) else p[0] for p in (*said, " ", *helped))
+    if helped and cell_len(sheet.fit(whole, sheet.width)) <= sheet.width - 2:
+        sheet.add(*said, " ", *helped, indent=2)
+        return
+    sheet.add(*said, indent=2, hang=2)
+    if helped:
+        sheet.add(*helped, indent=4)
+
+
+def _about(decision: Decision, report: Report) -> list[Part]:
+    """Return the rule, the form it makes, what it removes, what it builds on, its source."""
+    parts: list[Part] = [(decision.rule, "cyan")]
+    form = decision.fused_node
+    if decision.verdict == "fuse":
+        if form is not None:
+            parts.append(f" makes {form.function or form.op_type}")
+        gone = ", ".join(decision.swallows)
+        parts.append(f"; {gone} {'is' if len(decision.swallows) == 1 else 'are'} no longer stored"
+                     if gone else "")  # fmt: skip
+        written = ", ".join(decision.materialises)
+        parts.append(f"; {written} is still written" if written else "")
+    else:
+        parts.append(f" on {decision.edge.value}, {count(len(decision.blockers), 'blocker')}")
+    parts.extend(f"; builds on {text}" for text in _bases(decision, report))
+    if decision.source:
+        parts.append((f"; {decision.source}", "dim"))
+    return parts
+
+
+def _bases(decision: Decision, report: Report) -> list[str]:
+    """Return the groups that a decision builds on; the last one of a chain tells it whole."""
+    wanted = set(decision.builds_on)
+    bases = [d for d in report.decisions if d.id in wanted]
+    inner = {i for d in bases for i in d.builds_on}
+    return [
+        f"{' + '.join(n.label for n in d.nodes)} ({d.rule})" for d in bases if d.id not in inner
+    ]
+
+
+def _add_tree(sheet: Sheet, decision: Decision) -> None:
+    """Add all findings as a tree: blockers in full, passes in short."""
+    for place, finding in enumerate(decision.findings, 1):
+        last = place == len(decision.findings)
+        fork, rail = ("  └─ ", "     ") if last else ("  ├─ ", "  │  ")
+        if finding.status == "pass":
+            sheet.add(*_passed(finding), lead=fork, rail=rail, hang=2)
+            continue
+        meaning = KINDS.get(finding.group, finding.group)
+        where: Part = (f"  {finding.where}" if finding.where else "", "dim")
+        sheet.add(*_named(finding), f" ({meaning})", where, lead=fork, rail=rail, hang=2)
+        for name, text in (
+            ("required", finding.required),
+            ("observed", observed(finding)),
+            ("help", finding.help),
+        ):
+            if text:
+                sheet.add((f"{name:<10}", "dim"), text, lead=rail, indent=2, hang=10)
+
+
+def _named(finding: Finding) -> list[Part]:
+    return [_SIGNS[finding.status], " ", (slug(finding), "cyan")]
+
+
+def _passed(finding: Finding) -> list[Part]:
+    facts = [t for t in (finding.required, finding.observed and observed(finding)) if t]
+    where = f"  {finding.where}" if finding.where else ""
+    return [*_named(finding), f": {'; '.join(facts)}" if facts else "", (where, "dim")]

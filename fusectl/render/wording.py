@@ -1,0 +1,94 @@
+"""Sentences: findings, counts, near misses."""
+
+from __future__ import annotations
+
+from fusectl.report.types import Decision, Finding
+
+_OPENERS = ("The", "No", "A", "An", "All", "Every", "Each", "Both", "One", "Its", "Nothing")
+_SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def count(number: int, noun: str) -> str:
+    """Return ``1 edge``, ``2 edges``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def spelled(number: int) -> str:
+    """Return a small number as a word."""
+    return _SMALL[number] if number < len(_SMALL) else str(number)
+
+
+def slug(finding: Finding) -> str:
+    """Return the reason, marked where it is not known whether it blocks."""
+    return f"{finding.reason} (unknown)" if finding.status == "unknown" else finding.reason
+
+
+def observed(finding: Finding) -> str:
+    """Return what was observed, of whom."""
+    text = finding.observed.rstrip(".")
+    named = any(piece in text for piece in finding.subject.split(", "))
+    return text if named else f"{finding.subject}: {text}" if text else finding.subject
+
+
+def required(finding: Finding, rule: str) -> str:
+    """Return what the rule asks for, as a clause: ``matmul-activation requires that ...``."""
+    text = finding.required.strip().rstrip(".")
+    if not text:
+        return ""
+    if text.startswith(("needs ", "need ", "requires ", "takes ", "must ")):
+        return f"{rule} {text}"
+    if not text[0].isupper():
+        return f"{rule} requires {text}"
+    first, _, rest = text.partition(" ")
+    return f"{rule} requires that {first.lower() if first in _OPENERS else first} {rest}"
+
+
+def statement(decision: Decision, finding: Finding, where: bool = True) -> str:
+    """Return observed and required in one sentence, with the line that requires it.
+
+    Of a pattern that nearly matched it says how nearly.
+    """
+    parts = [observation(decision, finding)]
+    if not _missed(decision, finding):
+        parts.append(required(finding, decision.rule))
+    place = f" ({finding.where})" if where and finding.where else ""
+    return "; ".join(filter(None, parts)) + place + "."
+
+
+def observation(decision: Decision, finding: Finding) -> str:
+    """Return what was observed; of a near miss, how near it came."""
+    return near_miss(decision) if _missed(decision, finding) else observed(finding)
+
+
+def told(decision: Decision) -> tuple[Finding, ...]:
+    """Return the blockers to tell, those of a near miss as one."""
+    seen = False
+    found: list[Finding] = []
+    for finding in decision.blockers:
+        missed = _missed(decision, finding)
+        if not (missed and seen):
+            found.append(finding)
+        seen = seen or missed
+    return tuple(found)
+
+
+def _missed(decision: Decision, finding: Finding) -> bool:
+    return bool(decision.missing) and finding.reason == "op-mismatch"
+
+
+def remedy(finding: Finding) -> str:
+    """Return the help as a sentence, or nothing."""
+    text = finding.help.strip().rstrip(".")
+    return f"{text}." if text else ""
+
+
+def near_miss(decision: Decision) -> str:
+    """Return how near a pattern of several nodes came, and what is missing."""
+    absent = {m.node for m in decision.missing if m.node}
+    matched = sum(n.label not in absent and n.output not in absent for n in decision.nodes)
+    total = matched + len(decision.missing)
+    parts = [
+        f"{'node ' + m.node if m.node else m.role}: expected {m.expected}, found {m.observed}"
+        for m in decision.missing
+    ]
+    return f"{matched} of {total} nodes match; {'; '.join(parts)}"

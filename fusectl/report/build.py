@@ -1,0 +1,192 @@
+"""Rulings to the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from fusectl import __version__
+from fusectl.checks import Check, Outcome
+from fusectl.decide import Ruling, Run
+from fusectl.errors import Span
+from fusectl.graph.view import GraphView, ModelView, Node, Step
+from fusectl.report.structure import Neighbourhoods, structures
+from fusectl.report.types import (
+    SCHEMA,
+    Decision,
+    Edge,
+    Eliminated,
+    Finding,
+    FusedNode,
+    Missing,
+    ModelRef,
+    NodeRef,
+    NoteRecord,
+    Report,
+    StepRecord,
+    Summary,
+    TargetRef,
+    Tool,
+)
+from fusectl.report.uncovered import uncovered
+from fusectl.reasons import REASONS
+from fusectl.tables.operators import Operators
+from fusectl.tables.targets import Target
+
+
+def build(model: ModelView, target: Target, operators: Operators, runs: Iterable[Run]) -> Report:
+    """Make the report of all scopes."""
+    runs = list(runs)
+    builder = _Builder()
+    decisions = builder.decisions(runs)
+    pairs = uncovered(runs, operators, builder.node)
+    notes = [NoteRecord(n.level, n.text, n.subject) for n in model.notes]  # type: ignore[arg-type]
+    notes += _calls(model)
+    eliminated = tuple(
+        Eliminated(builder.node(r.node, run.view), r.step, r.why)
+        for run in runs
+        for r in run.removed
+    )
+    return Report(
+        SCHEMA,
+        Tool("fusectl", __version__),
+        ModelRef(model.path, model.sha256, dict(model.opsets), model.node_count),
+        TargetRef(target.id, target.version),
+        _summary(decisions, sum(p.count for p in pairs)),
+        tuple(notes),
+        eliminated,
+        pairs,
+        decisions,
+    )
+
+
+def _calls(model: ModelView) -> list[NoteRecord]:
+    return [
+        NoteRecord(
+            "info",
+            f"the function {g.scope[-1].function} is called {g.calls} times in the same way; "
+            "explained once",
+            g.scope[-1].call,
+        )
+        for g in model.graphs
+        if g.calls > 1
+    ]
+
+
+def _summary(decisions: tuple[Decision, ...], open_edges: int) -> Summary:
+    keeps = [d for d in decisions if d.verdict == "keep"]
+    unknown = sum(all(f.status != "fail" for f in d.findings) for d in keeps)
+    reasons = Counter(d.headline for d in keeps if d.headline)
+    ordered = {slug: reasons[slug] for slug in REASONS if slug in reasons}
+    return Summary(
+        len(decisions), len(decisions) - len(keeps), len(keeps), unknown, ordered, open_edges
+    )
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._nodes: dict[int, NodeRef] = {}
+        self._scopes: dict[int, tuple[StepRecord, ...]] = {}
+        self._passes: dict[tuple[str, str, Span], Finding] = {}
+        self._spans: dict[Span, str] = {}
+
+    def decisions(self, runs: list[Run]) -> tuple[Decision, ...]:
+        keys: list[str] = []
+        for run in runs:
+            around = Neighbourhoods(run.view)
+            for ruling in run.rulings:
+                found = ruling.candidate
+                between = ",".join(n.op for n in ruling.between)
+                ends = f"{around.of(found.producer.node)}|{around.of(found.consumer.node)}"
+                keys.append(f"{found.rule.id}|{ends}|{between}")
+        names = iter(structures(keys))
+        return tuple(
+            self._decision(ruling, next(names), run.view) for run in runs for ruling in run.rulings
+        )
+
+    def _decision(self, ruling: Ruling, structure: str, view: GraphView) -> Decision:
+        found = ruling.candidate
+        producer, consumer = found.producer.node, found.consumer.node
+        source = consumer.source or producer.source
+        return Decision(
+            ruling.id,
+            structure,
+            found.rule.id,
+            ruling.step,
+            ruling.builds_on,
+            Edge(found.value, self.node(producer, view), self.node(consumer, view)),
+            tuple(self.node(n, view) for n in ruling.nodes),
+            tuple(self.node(n, view) for n in ruling.between),
+            self._missing(ruling),
+            ruling.swallows,
+            ruling.materialises,
+            "fuse" if ruling.accepted else "keep",
+            ruling.headline or None,
+            tuple(self._finding(ruling, *checked) for checked in ruling.checked),
+            self._fused(ruling),
+            source or None,
+        )
+
+    @staticmethod
+    def _missing(ruling: Ruling) -> tuple[Missing, ...]:
+        return tuple(
+            Missing(m.role, m.expected, m.observed, m.group.label if m.group else "")
+            for m in ruling.candidate.missing
+        )
+
+    @staticmethod
+    def _fused(ruling: Ruling) -> FusedNode | None:
+        group = ruling.group
+        if group is None:
+            return None
+        domain, _, op_type = group.op.rpartition(".")
+        function = group.function or ruling.candidate.consumer.op
+        return FusedNode(op_type, domain, group.inputs, group.outputs, function)
+
+    def _finding(
+        self, ruling: Ruling, check: Check, outcome: Outcome | None, span: Span
+    ) -> Finding:
+        if outcome is None:
+            rule = ruling.candidate.rule.id
+            known = self._passes.get((rule, check.name, span))
+            if known is None:
+                known = self._make(check, Outcome("pass", "", "holds"), span)
+                self._passes[(rule, check.name, span)] = known
+            return known
+        return self._make(check, outcome, span)
+
+    def _make(self, check: Check, outcome: Outcome, span: Span) -> Finding:
+        where = self._spans.get(span)
+        if where is None:
+            where = self._spans[span] = f"{span.file}:{span.line}" if span.line else span.file
+        reason = outcome.reason or check.reason
+        return Finding(
+            reason,
+            REASONS[reason].group,
+            outcome.status,
+            outcome.subject,
+            check.requirement,
+            outcome.observed,
+            outcome.help,
+            where,
+        )
+
+    def node(self, node: Node, view: GraphView) -> NodeRef:
+        """Return the record of a node, made once."""
+        known = self._nodes.get(id(node))
+        if known is None:
+            output = next((o for o in node.outputs if o), "")
+            scope = self._scope(view)
+            known = NodeRef(node.name, node.op_type, node.domain, output, scope)
+            self._nodes[id(node)] = known
+        return known
+
+    def _scope(self, view: GraphView) -> tuple[StepRecord, ...]:
+        known = self._scopes.get(id(view))
+        if known is None:
+            known = self._scopes[id(view)] = tuple(map(_step, view.scope))
+        return known
+
+
+def _step(step: Step) -> StepRecord:
+    return StepRecord(step.node, step.attr, step.function, step.call)

@@ -1,0 +1,40 @@
+"""Where the shipped YAML lies, from a wheel and from a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fusectl.errors import UsageError
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def rules_root() -> Path:
+    """Return the folder with ``fusions/``, ``targets/`` and ``operators.yaml``."""
+    for folder in (_PACKAGE / "_rules", _PACKAGE.parent / "rules"):
+        if (folder / "operators.yaml").is_file():
+            return folder
+    raise UsageError(f"the rules folder is missing beside {_PACKAGE}; reinstall fusectl")
+
+
+def shown(path: Path) -> str:
+    """Return the path as findings print it: from ``rules/`` on for shipped files."""
+    try:
+        return (Path("rules") / path.resolve().relative_to(rules_root().resolve())).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def read(path: Path) -> str:
+    """Return a YAML file's text. Raises UsageError, naming the line where it is not UTF-8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{path}:{line}:1: not UTF-8: the encoding of a YAML file is UTF-8"
+        ) from None

@@ -1,0 +1,172 @@
+"""Rules: what may be fused and what must hold for it to mean the same, on any machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fusectl.errors import Problem, Span, did_you_mean
+from fusectl.reasons import REASONS
+from fusectl.tables.operators import Operators
+from fusectl.tables.patterns import Pattern, compile_pattern, parse_nodes
+from fusectl.tables.resolve import read, shown
+from fusectl.tables.schema import (
+    Example,
+    PatternText,
+    Range,
+    RuleDoc,
+    RuleFile,
+    Slots,
+    Value,
+)
+from fusectl.yamlsrc import Reader, compose
+from fusectl.yamlsrc.reader import Spanned
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One check that a rule asks for, its arguments and the line that asks."""
+
+    check: str
+    args: dict[str, Value]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, compiled."""
+
+    id: str
+    summary: str
+    edge: str
+    patterns: tuple[Pattern, ...]
+    require: tuple[Requirement, ...]
+    slots: Slots
+    numerics: str
+    elementwise: bool
+    axis: str
+    opt_in: bool
+    becomes: str
+    operands: tuple[str, ...]
+    examples: tuple[Example, ...]
+    span: Span
+
+    @property
+    def two_node(self) -> bool:
+        """Whether every spelling is one producer and one consumer."""
+        return all(p.two_node for p in self.patterns)
+
+
+def read_rule_file(path: Path) -> tuple[RuleFile | None, list[Problem]]:
+    """Read a rule file's documents, with every problem in it."""
+    reader = Reader()
+    tree = compose(read(path), shown(path))
+    return reader.read(tree, RuleFile, "the rule file"), reader.problems
+
+
+def compile_rules(
+    file: RuleFile, operators: Operators, checks: Iterable[str], problems: list[Problem]
+) -> Iterator[Rule]:
+    """Compile the rules of one file; ``checks`` are the names that ``require`` may use."""
+    classes = {k: tuple(t.value for t in v) for k, v in file.classes.items()}
+    operators = operators.extended(classes, file.operators)
+    known = set(checks)
+    for doc in file.rules:
+        yield _compile(doc, operators, known, problems)
+
+
+def _compile(doc: RuleDoc, operators: Operators, checks: set[str], problems: list[Problem]) -> Rule:
+    patterns: list[Pattern] = []
+    for entry in doc.patterns:
+        text = entry.nodes if isinstance(entry, PatternText) else entry
+        extra = entry.where if isinstance(entry, PatternText) else {}
+        name = entry.name if isinstance(entry, PatternText) else ""
+        opset = entry.opset if isinstance(entry, PatternText) else Range()
+        start = Span(text.span.file, text.text_line, text.span.column)
+        nodes = parse_nodes(text.value, start, problems)
+        if not nodes:
+            continue
+        here: list[Problem] = []
+        where = {**_relevant(doc, nodes), **extra}
+        patterns += compile_pattern(
+            nodes, doc.edge.value, where, operators, start, here, name, opset
+        )
+        problems += (
+            Problem(doc.edge.span, p.message, p.help) if "the edge" in p.message else p
+            for p in here
+        )
+    _check_where(doc, problems)
+    _check_examples(doc, problems)
+    return Rule(
+        doc.id.value,
+        doc.summary,
+        doc.edge.value,
+        tuple(patterns),
+        tuple(_requirements(doc, checks, problems)),
+        doc.slots,
+        doc.numerics,
+        doc.elementwise,
+        doc.axis,
+        doc.opt_in,
+        doc.becomes,
+        doc.operands,
+        doc.examples,
+        doc.span,
+    )
+
+
+def _relevant(doc: RuleDoc, nodes: list[object]) -> dict[str, object]:
+    """Facts of the rule that speak of this spelling's values."""
+    values = {v for n in nodes for v in (*n.inputs, *n.outputs)}  # type: ignore[attr-defined]
+    return {name: fact for name, fact in doc.where.items() if name in values}
+
+
+def _check_where(doc: RuleDoc, problems: list[Problem]) -> None:
+    text = " ".join(p.nodes.value if isinstance(p, PatternText) else p.value for p in doc.patterns)
+    for name, fact in doc.where.items():
+        if name not in text:
+            problems.append(Problem(fact.span, f"{name} is no value of any pattern of the rule"))
+
+
+def _requirements(doc: RuleDoc, checks: set[str], problems: list[Problem]) -> Iterator[Requirement]:
+    for entry in doc.require:
+        for name, args in _calls(entry):
+            if name not in checks:
+                problems.append(
+                    Problem(entry.span, f"unknown check {name}", did_you_mean(name, checks))
+                )
+            yield Requirement(name, args, entry.span)
+
+
+def _calls(entry: Spanned[object]) -> Iterator[tuple[str, dict[str, Value]]]:
+    if isinstance(entry.value, dict):
+        yield from entry.value.items()
+    elif isinstance(entry.value, Spanned):
+        yield entry.value.value, {}
+
+
+def _check_examples(doc: RuleDoc, problems: list[Problem]) -> None:
+    accepts = rejects = 0
+    for example in doc.examples:
+        accepts += example.accept is not None
+        rejects += example.reject is not None
+        if (example.accept is None) == (example.reject is None):
+            problems.append(Problem(example.span, "an example is either accept or reject"))
+        elif example.reject is not None:
+            slug = example.reject.value
+            if slug not in REASONS:
+                problems.append(
+                    Problem(
+                        example.reject.span, f"unknown reason {slug}", did_you_mean(slug, REASONS)
+                    )
+                )
+            if example.model is None:
+                problems.append(Problem(example.span, "a reject example lacks the key model"))
+    if not accepts or not rejects:
+        problems.append(
+            Problem(
+                doc.id.span,
+                f"rule {doc.id.value}: examples are mandatory: at least one accept and one reject",
+            )
+        )

@@ -1,0 +1,189 @@
+"""Targets: what a machine or compiler can do, in ordered passes and per-path capabilities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fusectl.errors import Problem, Span, TableError, did_you_mean
+from fusectl.tables.resolve import read, shown
+from fusectl.tables.rules import Rule
+from fusectl.tables.schema import Memory, PassDoc, PathDoc, TargetDoc, Tolerance
+from fusectl.yamlsrc import Mapping as YamlMapping
+from fusectl.yamlsrc import Reader, Scalar, compose
+
+DEFAULT = "default"
+"""The path that holds for every rule without one of its own."""
+OTHERS = "others"
+"""In a ``fuse`` list: every rule that no pass names and that is not opt-in."""
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KiB|MiB|GiB)\Z")
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A target, resolved: what it extends is merged in."""
+
+    id: str
+    version: str
+    summary: str
+    equivalence: Tolerance | str
+    memory: Memory
+    passes: tuple[PassDoc, ...]
+    paths: Mapping[str, PathDoc]
+    span: Span
+    extends: tuple[str, ...] = ()
+
+    def path(self, rule: str) -> PathDoc | None:
+        """Return the target's capability for a rule, or None: not supported."""
+        return self.paths.get(rule) or self.paths.get(DEFAULT)
+
+
+def size(text: str) -> int | None:
+    """Return the bytes of ``512KiB``, or None where it is no size."""
+    found = _SIZE.match(text)
+    return int(float(found[1]) * _UNITS[found[2]]) if found else None
+
+
+def read_target_file(path: Path) -> TargetDoc:
+    """Read one target file. Raises TableError with every problem in it."""
+    reader = Reader()
+    tree = compose(read(path), shown(path))
+    name = tree.get("target") if isinstance(tree, YamlMapping) else None
+    what = f"target {name.text}" if isinstance(name, Scalar) else "the target file"
+    doc = reader.read(tree, TargetDoc, what)
+    if isinstance(doc, TargetDoc):
+        _check(doc, reader)
+    if reader.problems or not isinstance(doc, TargetDoc):
+        raise TableError(reader.problems)
+    return doc
+
+
+def _check(doc: TargetDoc, reader: Reader) -> None:
+    on_chip = doc.memory.on_chip
+    if on_chip is not None and size(on_chip.value) is None:
+        reader.fail(
+            on_chip.span, f"memory: on_chip {on_chip.value} is no size", "a size is like 512KiB"
+        )
+    for rule, path in doc.paths.items():
+        if not path.source:
+            reader.fail(
+                path.span,
+                f"target {doc.target.value}: the path {rule} lacks the key source",
+                "every capability says where the fact comes from",
+            )
+        if path.row_bytes and size(path.row_bytes) is None:
+            reader.fail(path.span, f"{rule}: row_bytes {path.row_bytes} is no size")
+    for step in doc.passes:
+        kinds = [step.eliminate, step.fold, step.fuse, step.cse or None]
+        if sum(k is not None for k in kinds) != 1:
+            reader.fail(step.span, "a pass is exactly one of eliminate, fold, cse, fuse")
+
+
+def resolve(doc: TargetDoc, docs: Mapping[str, TargetDoc], rules: Iterable[Rule]) -> Target:
+    """Merge a target with what it extends and hold it against the rules. Raises TableError."""
+    problems: list[Problem] = []
+    chain = _chain(doc, docs, problems)
+    if problems:
+        raise TableError(problems)
+    ids = {r.id: r for r in rules}
+    passes: tuple[PassDoc, ...] = ()
+    paths: dict[str, PathDoc] = {}
+    memory, equivalence = Memory(), None
+    for step in reversed(chain):
+        passes = step.passes or passes
+        paths.update(step.paths)
+        memory = step.memory if step.memory != Memory() else memory
+        equivalence = step.equivalence or equivalence
+    _check_names(doc, passes, paths, ids, problems)
+    if problems:
+        raise TableError(problems)
+    named = {t.value for p in passes for t in (p.fuse or ())}
+    others = [i for i, r in ids.items() if i not in named and not r.opt_in]
+    passes = tuple(_expand(p, others) for p in passes)
+    return Target(
+        doc.target.value,
+        doc.version,
+        doc.summary,
+        equivalence or Tolerance(),
+        memory,
+        passes,
+        paths,
+        doc.span,
+        tuple(d.target.value for d in chain[1:]),
+    )
+
+
+def _chain(
+    doc: TargetDoc, docs: Mapping[str, TargetDoc], problems: list[Problem]
+) -> list[TargetDoc]:
+    chain = [doc]
+    while chain[-1].extends is not None:
+        name = chain[-1].extends
+        if name.value in {d.target.value for d in chain}:
+            problems.append(
+                Problem(name.span, f"target {doc.target.value} extends itself through {name.value}")
+            )
+            break
+        base = docs.get(name.value)
+        if base is None:
+            hint = did_you_mean(name.value, docs)
+            problems.append(Problem(name.span, f"unknown target {name.value} in extends", hint))
+            break
+        chain.append(base)
+    return chain
+
+
+def _check_names(
+    doc: TargetDoc,
+    passes: tuple[PassDoc, ...],
+    paths: Mapping[str, PathDoc],
+    rules: Mapping[str, Rule],
+    problems: list[Problem],
+) -> None:
+    for step in passes:
+        for text in step.fuse or ():
+            if text.value == OTHERS:
+                continue
+            if text.value not in rules:
+                hint = did_you_mean(text.value, rules)
+                problems.append(Problem(text.span, f"unknown rule {text.value}", hint))
+            elif text.value not in paths and DEFAULT not in paths:
+                problems.append(Problem(text.span, f"no path for the rule {text.value} is stated"))
+    for name, path in paths.items():
+        if name != DEFAULT and name not in rules:
+            hint = did_you_mean(name, rules)
+            problems.append(Problem(path.span, f"unknown rule {name} in paths", hint))
+        elif name != DEFAULT:
+            _check_path(name, path, rules[name], problems)
+    if not passes:
+        problems.append(Problem(doc.span, f"target {doc.target.value} lacks the key passes"))
+
+
+def _check_path(name: str, path: PathDoc, rule: Rule, problems: list[Problem]) -> None:
+    spellings = {p.name for p in rule.patterns}
+    for wanted in path.patterns:
+        if wanted not in spellings:
+            hint = did_you_mean(wanted, spellings)
+            problems.append(Problem(path.span, f"{name} has no pattern named {wanted}", hint))
+    values = {v for p in rule.patterns for n in p.nodes for v in (*n.inputs, *n.outputs)}
+    named = [*path.where, *(c.rstrip("?") for c in path.const)]
+    for limit in path.shapes:
+        named += [*limit.rank, *limit.static, *limit.elements, *limit.forms, *limit.same]
+    for value in named:
+        if value not in values:
+            hint = did_you_mean(value, values)
+            problems.append(Problem(path.span, f"{name}: {value} is no value of the rule", hint))
+
+
+def _expand(step: PassDoc, others: list[str]) -> PassDoc:
+    if step.fuse is None:
+        return step
+    expanded = []
+    for text in step.fuse:
+        names = others if text.value == OTHERS else [text.value]
+        expanded += [replace(text, value=name) for name in names]
+    return replace(step, fuse=tuple(expanded))

@@ -1,0 +1,88 @@
+"""Real models: each gets a report or, if it is broken, a refusal; never a crash."""
+
+import json
+import traceback
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from fusectl import api
+from fusectl.errors import FusectlError
+from fusectl.report.schema import report_schema
+from tests.corpus.models import TARGETS, is_broken, models, sample
+from tests.run_cli import Outcome
+
+CHUNKS = 20
+SAMPLE = 30
+FRAMES = 6
+
+in_chunks = pytest.mark.parametrize("chunk", range(CHUNKS))
+on_targets = pytest.mark.parametrize("target", TARGETS)
+
+
+@cache
+def shipped() -> frozenset[str]:
+    return frozenset(api.targets())
+
+
+def need(target: str) -> None:
+    if target not in shipped():
+        pytest.skip(f"target {target} is not shipped")
+
+
+def trouble(path: Path, corpus: Path, target: str) -> str | None:
+    """What is wrong with how the model is received, or nothing."""
+    broken = is_broken(path, corpus)
+    try:
+        api.explain(path, target=target)
+    except FusectlError as refusal:
+        return None if broken else f"refused: {refusal}"
+    except Exception:  # the test names every model that crashes, not the first one only
+        return traceback.format_exc(limit=-FRAMES)
+    return "broken, but got a report" if broken else None
+
+
+@on_targets
+@in_chunks
+def test_every_model_gets_a_report(corpus: Path, target: str, chunk: int) -> None:
+    need(target)
+    wrong = {
+        path.relative_to(corpus).as_posix(): found
+        for path in models(corpus)[chunk::CHUNKS]
+        if (found := trouble(path, corpus, target))
+    }
+    assert not wrong, "\n".join(f"{path}: {found}" for path, found in wrong.items())
+
+
+@in_chunks
+def test_text_never_fails(corpus: Path, cli: Callable[..., Outcome], chunk: int) -> None:
+    """Every model on one of the targets, in turn."""
+    targets = [target for target in TARGETS if target in shipped()]
+    for number, path in enumerate(models(corpus)[chunk::CHUNKS]):
+        target = targets[(number + chunk) % len(targets)]
+        outcome = cli("explain", path, "--target", target)
+        where = f"{path.relative_to(corpus)} on {target}: {outcome.err}"
+        assert outcome.code == (2 if is_broken(path, corpus) else 0), where
+        assert outcome.out.strip() or outcome.code, where
+        assert "\x1b" not in outcome.out + outcome.err, where
+
+
+@on_targets
+def test_json_is_what_the_schema_says(
+    corpus: Path, cli: Callable[..., Outcome], target: str
+) -> None:
+    need(target)
+    schema = report_schema()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    for path in sample(corpus, SAMPLE):
+        if is_broken(path, corpus):
+            continue
+        outcome = cli("explain", path, "--target", target, "--format", "json")
+        assert outcome.code == 0, f"{path}: {outcome.err}"
+        errors = validator.iter_errors(json.loads(outcome.out))
+        wrong = [f"{error.json_path}: {error.message}" for error in errors]
+        assert not wrong, f"{path}: {wrong[:5]}"
