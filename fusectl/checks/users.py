@@ -108,8 +108,9 @@ def private_constants(candidate: Candidate, args: Args) -> Outcomes:
     names = args.get("values", ())
     inside = {id(g) for g in candidate.parts}
     found = []
+    copies = candidate.path.copies if candidate.path else ()
     for name in (names,) if isinstance(names, str) else names:
-        value = candidate.bound.get(name, "")
+        value = candidate.bound.get(name, "") if name not in copies else ""
         if not value or not candidate.overlay.is_constant(value):
             continue
         others = [g.label for g, _ in candidate.overlay.users(value) if id(g) not in inside]

@@ -159,7 +159,9 @@ class _Scope:
             producer = pending.pop()
             if not producer.group.alive:
                 continue
-            for found in walk(rule, pattern, self.target, self.overlay, self.operators, producer):
+            reached = walk(rule, pattern, self.target, self.overlay, self.operators, producer)
+            # Far ones first: a limit that is taken as a function would hide what lies behind it.
+            for found in sorted(reached, key=lambda f: -len(f.between)):
                 if not producer.group.alive:
                     break
                 if not found.consumer.group.alive or self._told(found, told):
@@ -303,7 +305,8 @@ def _inputs(found: Candidate, main: Role, gone: set[str]) -> tuple[str, ...]:
     first: list[str] = []
     for value in main.group.inputs:
         if value in gone and main is found.consumer:
-            first += [v for v in found.producer.inputs if v not in gone]
+            # The producer's own operand takes the place of what it made.
+            first.append(found.bound[found.pattern.nodes[found.pattern.producer].inputs[0]])
         elif value not in gone:
             first.append(value)
     if found.rule.slots.takes not in ("", "bias"):

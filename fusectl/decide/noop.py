@@ -58,18 +58,15 @@ def _clip(overlay: Overlay, group: Group) -> str:
 
 
 def _neutral(operand: float, sides: tuple[int, ...]) -> Predicate:
+    """An operand that changes nothing: one element, since a whole tensor of zeros is a bias."""
+
     def predicate(overlay: Overlay, group: Group) -> str:
         for side in sides:
             value, other = group.inputs[side], group.inputs[1 - side]
-            if not overlay.is_constant(value) or side == 0:
+            if not overlay.is_constant(value) or overlay.scalar(value) != operand:
                 continue
-            try:
-                array = overlay.array(value)
-            except (Unreadable, KeyError):
-                continue
-            small = array.size and array.dtype.kind in "fiu"
-            if small and bool(np.all(array == operand)) and _kept(overlay, group, other):
-                return f"{value} is {operand:g} throughout"
+            if _kept(overlay, group, other):
+                return f"{value} is {operand:g}"
         return ""
 
     return predicate

@@ -18,8 +18,8 @@ from onnx import numpy_helper
 Array = npt.NDArray[np.generic]
 SMALL = 4096
 """Bytes up to which an initializer stays in memory."""
-BIGGEST = 64 << 20
-"""Bytes up to which a constant is read for a check at all."""
+BIGGEST = 1 << 24
+"""Elements up to which a constant is read for a check at all."""
 
 
 class Unreadable(Exception):
@@ -60,10 +60,15 @@ class Constants:
             scope = scope._parent
         return None
 
-    def initializer(self, name: str) -> bool:
-        """Tell whether ``name`` is stored in the file, not computed from other constants."""
+    def origin(self, name: str) -> tuple[int, str]:
+        """Return what tells a constant from every other: its scope and its name there."""
         owner = self._owner(name)
-        return owner is not None and name in owner._tensors
+        if owner is None:
+            return (0, "")
+        if name in owner.renamed:
+            inner, original = owner.renamed[name]
+            return inner.origin(original)
+        return (id(owner), name)
 
     def array(self, name: str) -> Array:
         """Return the contents. Raises Unreadable with the reason, or KeyError for no constant."""
@@ -133,7 +138,7 @@ class Weights:
             with path.open("rb") as file:
                 file.seek(offset)
                 length = entries.get("length")
-                data = file.read(int(length) if length else BIGGEST)
+                data = file.read(int(length) if length else 16 * BIGGEST)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise Unreadable(f"{name} lies in {location}: {reason}") from None

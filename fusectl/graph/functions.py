@@ -14,11 +14,12 @@ _NUMBERS = {name: number for number, name in DTYPES.items()}
 def call_key(view: GraphView, node: Node, name: str) -> tuple[object, ...]:
     """What a call's explanation depends on: function, attributes, input types, constants.
 
-    Constants are told apart by value only through the caller's own name for them.
+    A constant is known by its name and the scope that stores it: two bodies may store different
+    ones under one name.
     """
     attributes = tuple(a.SerializeToString(deterministic=True) for a in node.proto.attribute)
     inputs = tuple(
-        (view.type_of(v), v if v in view.constants else "", bool(v)) for v in node.inputs
+        (view.type_of(v), view.constants.origin(v), bool(v)) for v in node.inputs
     )
     return (name, attributes, inputs, len(node.outputs))
 

@@ -60,9 +60,8 @@ def headline(decision: Decision) -> Finding | None:
 
 
 def spot(decision: Decision) -> tuple[Hashable, ...]:
-    """Return the edge itself, whatever rule looks at it."""
-    ends = decision.edge
-    return ends.producer.graph, ends.value, ends.consumer.output
+    """Return what can fuse once: the consumer, whatever rule or producer would take it."""
+    return decision.edge.consumer.graph, decision.edge.consumer.output
 
 
 def skeleton(text: str, names: frozenset[str]) -> str:
@@ -107,7 +106,7 @@ def kept_groups(decisions: Iterable[Decision]) -> tuple[Kept, ...]:
 
 
 def _settled(decisions: Iterable[Decision]) -> frozenset[tuple[Hashable, ...]]:
-    """Return the edges that some rule fuses."""
+    """Return the consumers that some rule fuses with some producer."""
     return frozenset(spot(d) for d in decisions if d.verdict == "fuse")
 
 
@@ -137,15 +136,41 @@ def fixes(groups: Iterable[Kept]) -> tuple[Cause, ...]:
     counted: set[tuple[Hashable, ...]] = set()
     ranked: list[Cause] = []
     for cause in sorted(rest, key=_rank):
-        fresh = tuple(d for d in cause.decisions if spot(d) not in counted)
-        counted.update(map(spot, fresh))
+        fresh: list[Decision] = []
+        for decision in cause.decisions:
+            if spot(decision) not in counted:
+                counted.add(spot(decision))
+                fresh.append(decision)
         if fresh:
-            ranked.append(Cause(cause.finding, cause.rule, fresh))
+            ranked.append(Cause(cause.finding, cause.rule, tuple(fresh)))
     return tuple(sorted(ranked, key=_rank))
+
+
+def lacks(groups: Iterable[Kept]) -> tuple[Cause, ...]:
+    """Return what the machine lacks, most frequent first."""
+    found = []
+    for group in groups:
+        finding = decisive(group.first, group.fate)
+        if group.fate == "machine" and finding is not None:
+            found.append(Cause(finding, group.first.rule, group.decisions))
+    return tuple(sorted(found, key=lambda c: -len(c.decisions)))
+
+
+def decisive(decision: Decision, fate: Fate) -> Finding | None:
+    """Return the blocker that makes a decision's fate, else its headline."""
+    group = {"machine": "target", "policy": "policy", "held": "state"}.get(fate)
+    failed = (f for f in decision.blockers if f.group == group and f.status == "fail")
+    return next(failed, headline(decision))
 
 
 def _rank(cause: Cause) -> tuple[int, int, bool]:
     finding = cause.finding
-    # A near miss may simply be another function; a taken slot was given to another fusion.
-    late = 2 if finding.group == "state" else int(finding.reason == "op-mismatch")
-    return late, -len(cause.decisions), finding.status == "unknown"
+    return doubt(finding), -len(cause.decisions), finding.status == "unknown"
+
+
+def doubt(finding: Finding) -> int:
+    """Return how doubtful it is that a remedy gains something: 0 for most findings.
+
+    A near miss may simply be another function; a slot that is taken serves another fusion.
+    """
+    return 2 if finding.group == "state" else int(finding.reason == "op-mismatch")

@@ -28,18 +28,26 @@ class Chain:
         shown = " + ".join(ops)
         if len(ops) > _SHOWN:
             shown = f"{len(ops)} nodes"
-        form = self.last.fused_node
-        return f"{shown} -> {form.function or form.op_type}" if form else shown
+        form = form_of(self.last)
+        return f"{shown} -> {form}" if form else shown
 
     @property
     def rules(self) -> str:
         """The rules, in the order in which they fired."""
-        return ", then ".join(dict.fromkeys(d.rule for d in self.decisions))
+        return ", ".join(dict.fromkeys(d.rule for d in self.decisions))
 
     @property
     def label(self) -> str:
         """The name that stands for the chain: its first producer."""
         return self.decisions[0].edge.producer.label
+
+
+def form_of(decision: Decision) -> str:
+    """Return what a fused group becomes, if that says more than its own operators."""
+    form = decision.fused_node
+    own = {n.op_type for n in decision.nodes}
+    names = (form.op_type, form.function) if form else ()
+    return next((n for n in names if n and n not in own), "")
 
 
 def chains(decisions: Iterable[Decision]) -> tuple[Chain, ...]:

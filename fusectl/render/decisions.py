@@ -10,13 +10,16 @@ from rich.text import Text
 from fusectl.render.causes import Cause, Kept, headline, kind
 from fusectl.render.chains import Chain, chains, rows
 from fusectl.render.names import edge, escape, globs, pair, shared_path, shorten, without
-from fusectl.render.sheet import Sheet
+from fusectl.render.sheet import Part, Sheet
 from fusectl.render.wording import count, observation, remedy, slug, told
-from fusectl.report.types import Report
+from fusectl.report.types import Finding, Report
 
-_LEAST = 12
-"""Cells below which a list of names is not worth starting."""
+_LEAST = 20
+"""Cells that a list of names needs to stand beside what it lists; else it takes a line."""
+_OPERATORS, _RULES = 34, 20
+"""Columns as wide as most operators and rules; longer ones push the names aside."""
 _INSET = 7
+_TOLD = 3
 
 
 def add_fused(sheet: Sheet, report: Report, rows_shown: int) -> None:
@@ -27,26 +30,28 @@ def add_fused(sheet: Sheet, report: Report, rows_shown: int) -> None:
     sheet.blank()
     sheet.add((f"✓ FUSE {report.summary.fuse}", "bold green"))
     shown = found[:rows_shown]
-    digits = len(str(len(shown[0])))
-    ops = max(cell_len(r[0].operators) for r in shown)
-    rules = max(cell_len(r[0].rules) for r in shown)
+    lead = len(f"  {len(shown[0])}x ")
+    ops = min(max(len(r[0].operators) for r in shown), _OPERATORS)
+    rules = min(max(len(r[0].rules) for r in shown), _RULES)
     for row in shown:
-        _add_row(sheet, row, digits, min(ops, 40), min(rules, 28))
+        _add_row(sheet, row, lead, ops, rules)
     rest = found[rows_shown:]
     if rest:
         fusions = sum(len(c.decisions) for row in rest for c in row)
         sheet.add(f"and {count(fusions, 'fusion')} of {count(len(rest), 'other kind')}", indent=2)
 
 
-def _add_row(sheet: Sheet, row: Sequence[Chain], digits: int, ops: int, rules: int) -> None:
-    first = row[0]
-    lead = f"  {len(row):>{digits}}x "
-    operators = first.operators.ljust(ops)
-    rule = first.rules.ljust(rules)
-    room = sheet.width - len(lead) - cell_len(operators) - cell_len(rule) - 4
-    names = _names(sheet, [c.label for c in row], room) if room >= _LEAST else ""
-    sheet.add(lead, operators, "  ", (rule.rstrip() if not names else rule, "cyan"),
-              f"  {names}" if names else "", hang=len(lead))  # fmt: skip
+def _add_row(sheet: Sheet, row: Sequence[Chain], lead: int, ops: int, rules: int) -> None:
+    """Add one kind of chain; its names stand beside it if there is room, else below."""
+    start = f"{len(row):>{lead - 2}}x {row[0].operators.ljust(ops)}  "
+    rule = row[0].rules.ljust(rules)
+    room = sheet.width - len(start) - len(rule) - 2
+    labels = [c.label for c in row]
+    if room >= _LEAST:
+        sheet.add(start, (rule, "cyan"), f"  {_names(sheet, labels, room)}", hang=lead)
+        return
+    sheet.add(start, (rule.rstrip(), "cyan"), hang=lead)
+    sheet.add(_names(sheet, labels, sheet.width - lead), indent=lead)
 
 
 def _names(sheet: Sheet, labels: Sequence[str], room: int) -> str:
@@ -63,9 +68,9 @@ def _names(sheet: Sheet, labels: Sequence[str], room: int) -> str:
 
 def add_kept(sheet: Sheet, groups: Sequence[Kept], ranked: Sequence[Cause], lines: int) -> None:
     """Add what does not fuse, alike ones together, in at most so many lines."""
-    numbers = {c.decisions[0].id: n for n, c in enumerate(ranked, 1)}
+    numbers = {d.id: n for n, c in enumerate(ranked, 1) for d in c.decisions}
     blocks = [
-        _Block(sheet, group, numbers.get(group.first.id, 0))
+        _Block(sheet, group, _number(group, numbers))
         for group in sorted(groups, key=lambda g: _place(g, numbers))
     ]
     heads = 2 * len({kind(g.first) for g in groups})
@@ -91,8 +96,13 @@ def add_kept(sheet: Sheet, groups: Sequence[Kept], ranked: Sequence[Cause], line
 def _place(group: Kept, numbers: dict[str, int]) -> tuple[bool, int, int, int]:
     order = ("fixable", "several", "policy", "machine", "held", "elsewhere")
     late = kind(group.first) == "unknown"
-    number = numbers.get(group.first.id, 99)
+    number = _number(group, numbers) or len(numbers) + 1
     return late, order.index(group.fate), number, -len(group.decisions)
+
+
+def _number(group: Kept, numbers: dict[str, int]) -> int:
+    """Return the number under which a group's cause is told further up, or 0."""
+    return next((numbers[d.id] for d in group.decisions if d.id in numbers), 0)
 
 
 def _levels(blocks: Sequence[_Block], lines: int) -> list[int]:
@@ -127,15 +137,11 @@ class _Block:
     def _add(self, sheet: Sheet, level: int) -> None:
         first, edges = self.group.first, len(self.group.decisions)
         slugs = " + ".join(dict.fromkeys(slug(f) for f in first.blockers)) or "no finding"
-        pairs = list(dict.fromkeys(pair(d) for d in self.group.decisions))
-        listed = ", ".join(pairs[:2]) + (", ..." if len(pairs) > 2 else "")
-        sheet.add(
-            f"{edges:>5}x ",
-            (slugs, "cyan"),
-            f"  {first.rule}  {listed}",
-            (f"  (see {self._number})", "dim") if self._number else "",
-            hang=_INSET,
-        )
+        see = f" (see {self._number})" if self._number else ""
+        told = len(slugs + see) + len(first.rule) + _INSET + 4
+        listed = self._pairs(sheet.width - told)
+        sheet.add(f"{edges:>5}x ", (slugs, "cyan"), (see, "dim"), f"  {first.rule}  {listed}",
+                  hang=_INSET)  # fmt: skip
         # What stands above has shown the first one.
         examples = self.group.decisions[1 if self._number else 0 :]
         if level > 0 and examples:
@@ -147,13 +153,37 @@ class _Block:
         if level > 1 and not self._number:
             self._add_cause(sheet)
 
+    def _pairs(self, room: int) -> str:
+        """Return the operator pairs, as many as fit but at least one."""
+        first, *others = dict.fromkeys(pair(d) for d in self.group.decisions)
+        text = first
+        for place, other in enumerate(others, 1):
+            longer = f"{text}, {other}"
+            if len(longer) + 5 * (place < len(others)) > room:
+                return f"{text}, ..."
+            text = longer
+        return text
+
     def _add_cause(self, sheet: Sheet) -> None:
         first = self.group.first
         home = shared_path([first.edge.producer.label, first.edge.consumer.label])
-        for finding in told(first)[:3]:
-            said = observation(first, finding)
-            sheet.add(f"{without(home, said, sheet.dots)}.", indent=_INSET)
+        findings = self._told()
+        for finding in findings:
+            said = f"{without(home, observation(first, finding), sheet.dots)}."
+            named: Part = (f"{finding.reason}: " if len(findings) > 1 else "", "cyan")
+            sheet.add(named, said, indent=_INSET)
         found = headline(first)
         if self.group.fate == "fixable" and found is not None and found.help:
             helped = without(home, remedy(found), sheet.dots)
             sheet.add(("help: ", "green"), helped, indent=_INSET)
+
+    def _told(self) -> list[Finding]:
+        """Return the blockers worth a line: of the machine's, not that there is no path."""
+        first = self.group.first
+        found = list(told(first)[:_TOLD])
+        if self.group.fate == "machine":
+            found = [f for f in told(first) if f.group == "target"][:_TOLD]
+            found = [
+                f for f in found if f.reason != "unsupported-op" or first.rule not in f.observed
+            ]
+        return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from fusectl.render.causes import Cause, Kept, fixes, headline, kept_groups
 from fusectl.render.chains import chains, rows
-from fusectl.render.matters import heading, tally
+from fusectl.render.matters import first_causes, heading, tally
 from fusectl.render.names import edge, escape, globs, shorten
 from fusectl.render.options import Options
 from fusectl.render.summary import opset, reasons_by_kind, uncovered
@@ -25,7 +25,7 @@ _NAMED = 6
 def to_markdown(report: Report, options: Options) -> str:
     """Return the report for a pull-request comment."""
     groups = kept_groups(report.decisions)
-    top = fixes(groups)[: None if options.full else 3]
+    top = first_causes(fixes(groups), None if options.full else 3)
     parts = [_head(report, options), *_table(report), *_causes(top), *_others(groups)]
     parts += _fused(report)
     parts += _kept(groups, None if options.full else _GROUPS)
@@ -97,7 +97,8 @@ def _cause(cause: Cause) -> str:
 def _others(groups: Sequence[Kept]) -> Iterator[str]:
     machine = [d for g in groups if g.fate == "machine" for d in g.decisions]
     if machine:
-        yield f"Not on this machine: {count(len(machine), 'edge')} ({', '.join(tally(machine))})."
+        listed = ", ".join(tally(machine, "machine"))
+        yield f"Not on this machine: {count(len(machine), 'candidate')} ({listed})."
 
 
 def _fused(report: Report) -> Iterator[str]:

@@ -5,51 +5,67 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from fusectl.render.causes import Cause, Fate, Kept, fixes, headline, spot
+from fusectl.render.causes import Cause, Fate, Kept, decisive, doubt, fixes, lacks
 from fusectl.render.names import edge, shared_path, without
 from fusectl.render.sheet import Sheet
 from fusectl.render.wording import count, observation, remedy, slug, spelled, statement, told
-from fusectl.report.types import Decision, Finding, Report
+from fusectl.report.types import Decision, Finding
 
 _OTHERS: tuple[tuple[Fate, str], ...] = (
     ("several", "More than one thing to fix"),
     ("machine", "Not on this machine"),
     ("policy", "Possible, but not chosen"),
     ("held", "Node taken by another fusion"),
-    ("elsewhere", "Fused by another rule"),
+    ("elsewhere", "Fused another way"),
 )
 
 
-def add_matters(
-    sheet: Sheet, report: Report, groups: Sequence[Kept], shown: int | None, brief: bool
-) -> None:
+def add_matters(sheet: Sheet, groups: Sequence[Kept], shown: int | None, brief: bool) -> None:
     """Add the causes that alone stand in the way, then one line for each other fate.
 
     ``brief`` leaves out what each decision says again further down.
     """
     ranked = fixes(groups)
-    top = ranked[:shown]
+    top = first_causes(ranked, shown)
     sheet.blank()
     if top:
-        sheet.add((f"{heading(top)}:", "bold green"))
-        for number, cause in enumerate(top, 1):
-            _add_cause(sheet, number, cause, brief)
-    elif report.decisions:
-        _add_nearest(sheet, groups, brief)
+        _add_causes(sheet, heading(top), top, brief)
+    elif any(g.fate == "several" for g in groups):
+        _add_nearest(sheet, [g for g in groups if g.fate == "several"], brief)
+    elif any(g.fate == "machine" for g in groups):
+        lacking = "Nothing in the model to fix; what this machine lacks"
+        _add_causes(sheet, lacking, lacks(groups)[:shown], brief)
+    elif groups:
+        sheet.add(("Nothing in the model to fix.", "bold"))
+    else:
+        sheet.add(("Every candidate fuses.", "bold green"))
     rest = ranked[len(top) :]
     if rest:
         edges = count(sum(len(c.decisions) for c in rest), "edge")
-        sheet.add(f"And {count(len(rest), 'smaller cause')}, {edges}: see below.")
+        sheet.add(f"And {count(len(rest), 'other cause')}, {edges}: see below.")
     for fate, words in _OTHERS:
         decisions = [d for g in groups if g.fate == fate for d in g.decisions]
         if decisions and not (brief and fate == "several"):
-            edges = count(len({spot(d) for d in decisions}), "edge")
-            reasons = ", ".join(tally(decisions, whole=fate == "several"))
-            sheet.add_items((f"{words}: ", "bold"), f"{edges} ({reasons})".split(", "), hang=2)
+            listed = f"{count(len(decisions), 'candidate')} ({', '.join(tally(decisions, fate))})"
+            sheet.add_items((f"{words}: ", "bold"), listed.split(", "), hang=2)
+
+
+def _add_causes(sheet: Sheet, title: str, causes: Sequence[Cause], brief: bool) -> None:
+    sheet.add((f"{title}:", "bold green"))
+    for number, cause in enumerate(causes, 1):
+        _add_cause(sheet, number, cause, brief)
+
+
+def first_causes(ranked: Sequence[Cause], most: int | None) -> Sequence[Cause]:
+    """Return the causes to tell first: the sure ones, or if there are none the doubtful ones."""
+    sure = [c for c in ranked if not doubt(c.finding)]
+    return (sure or ranked)[:most]
 
 
 def heading(causes: Sequence[Cause]) -> str:
     """Return ``Fix these three things, gain 12 fusions``."""
+    if doubt(causes[0].finding):
+        return "No sure gain; worth a look"
     many = len(causes) > 1
     things = f"these {spelled(len(causes))} things" if many else "this one thing"
     gain = sum(len(c.decisions) for c in causes)
@@ -84,15 +100,8 @@ def _add_finding(sheet: Sheet, decision: Decision, finding: Finding, brief: bool
         sheet.add(("help: ", "bold green"), helped, indent=4)
 
 
-def _add_nearest(sheet: Sheet, groups: Sequence[Kept], brief: bool) -> None:
+def _add_nearest(sheet: Sheet, several: Sequence[Kept], brief: bool) -> None:
     """Say that no single cause decides, and what the edges with the fewest causes need."""
-    if not groups:
-        sheet.add(("Every candidate fuses.", "bold green"))
-        return
-    several = [g for g in groups if g.fate == "several"]
-    if not several:
-        sheet.add(("Nothing in the model to fix.", "bold"))
-        return
     nearest = min(several, key=lambda g: (len(g.first.blockers), -len(g.decisions)))
     findings = told(nearest.first)
     needs = f"No single change gains a fusion; the nearest needs {spelled(len(findings))}: "
@@ -109,12 +118,15 @@ def _add_nearest(sheet: Sheet, groups: Sequence[Kept], brief: bool) -> None:
         _add_finding(sheet, nearest.first, finding, brief)
 
 
-def tally(decisions: Iterable[Decision], most: int = 4, whole: bool = False) -> list[str]:
-    """Return headlines with counts, ``unsupported-op 9``; ``whole``: all blockers of each."""
-    counts: Counter[str] = Counter()
-    for decision in decisions:
-        found = headline(decision)
-        blockers = decision.blockers if whole else (found,) if found else ()
-        counts[" + ".join(dict.fromkeys(f.reason for f in blockers)) or "no finding"] += 1
+def tally(decisions: Iterable[Decision], fate: Fate, most: int = 4) -> list[str]:
+    """Return the reasons that make a fate, with counts: ``unsupported-op 9``."""
+    counts = Counter(_reason(d, fate) for d in decisions)
     shown = [f"{reason} {number}" for reason, number in counts.most_common(most)]
     return shown + ["..."] * (len(counts) > most)
+
+
+def _reason(decision: Decision, fate: Fate) -> str:
+    if fate == "several":
+        return " + ".join(dict.fromkeys(f.reason for f in decision.blockers))
+    found = decisive(decision, fate)
+    return found.reason if found else "no finding"

@@ -54,6 +54,13 @@ def _take(text: str, room: int) -> str:
     return text[:taken]
 
 
+def ending(text: str, room: int, dots: str) -> str:
+    """Return text in at most ``room`` cells; what is too long loses its beginning."""
+    if cell_len(text) <= room:
+        return text
+    return dots + _take(text[::-1], room - cell_len(dots))[::-1]
+
+
 def share(wanted: Sequence[int], room: int, least: int = 8) -> list[int]:
     """Divide ``room`` cells among names: short ones get what they need, long ones the rest."""
     given = [0] * len(wanted)
@@ -100,7 +107,7 @@ def shared_path(names: Sequence[str]) -> str:
     """Return the path that names share, up to its last separator; nothing if it is short."""
     low, high = min(names), max(names)
     alike = next((i for i, c in enumerate(low) if not high.startswith(c, i)), len(low))
-    path = low[: max(low.rfind(s, 0, alike) for s in "/.") + 1]
+    path = low[: low.rfind("/" if "/" in low else ".", 0, alike) + 1]
     return path if len(path) > _SHORT else ""
 
 

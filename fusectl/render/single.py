@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from fusectl.render.causes import KINDS, kind
+from fusectl.render.chains import form_of
 from fusectl.render.names import edge
 from fusectl.render.sheet import Part, Sheet
 from fusectl.render.wording import count, observed, remedy, slug, statement, told
@@ -48,10 +49,9 @@ def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:
 def _about(decision: Decision, report: Report) -> list[Part]:
     """Return the rule, the form it makes, what it removes, what it builds on, its source."""
     parts: list[Part] = [(decision.rule, "cyan")]
-    form = decision.fused_node
     if decision.verdict == "fuse":
-        if form is not None:
-            parts.append(f" makes {form.function or form.op_type}")
+        form = form_of(decision)
+        parts.append(f" makes {form}" if form else "")
         gone = ", ".join(decision.swallows)
         parts.append(f"; {gone} {'is' if len(decision.swallows) == 1 else 'are'} no longer stored"
                      if gone else "")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fusectl.render.causes import KINDS
+from fusectl.render.names import ending, escape
 from fusectl.render.options import Options
 from fusectl.render.sheet import Sheet
 from fusectl.render.wording import count
@@ -22,13 +23,11 @@ def add_title(sheet: Sheet, report: Report, options: Options) -> None:
     """Say which model, how large, and for which target."""
     model, target = report.model, report.target
     chosen = " (default)" if options.default_target else ""
-    sheet.add(
-        (model.path, "bold"),
-        f": {count(model.nodes, 'node')}, {opset(report)}, target ",
-        (target.id, "bold"),
-        f" version {target.version}{chosen}",
-        hang=2,
-    )
+    facts = f": {count(model.nodes, 'node')}, {opset(report)}, target "
+    version = f" version {target.version}{chosen}"
+    room = max(sheet.width - len(facts) - len(target.id) - len(version), 24)
+    path = ending(escape(model.path, sheet.encoding), room, sheet.dots)
+    sheet.add((path, "bold"), facts, (target.id, "bold"), version, hang=2)
 
 
 def opset(report: Report) -> str:

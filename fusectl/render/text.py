@@ -8,7 +8,7 @@ from rich.console import Console
 
 from fusectl.render.causes import fixes, kept_groups
 from fusectl.render.decisions import add_fused, add_kept
-from fusectl.render.matters import add_matters
+from fusectl.render.matters import add_matters, first_causes
 from fusectl.render.options import Options
 from fusectl.render.sheet import Sheet
 from fusectl.render.single import add_single
@@ -20,7 +20,7 @@ _FEW = 8
 """Up to so many decisions are told one by one."""
 _SHORT, _LONG = 40, 60
 """Lines that the default text takes for a small and for a large model."""
-_MANY = 64
+_MANY = 40
 
 
 def render_text(report: Report, console: Console, options: Options | None = None) -> None:
@@ -31,7 +31,8 @@ def render_text(report: Report, console: Console, options: Options | None = None
     groups = kept_groups(report.decisions)
     single = options.why or options.full or len(report.decisions) <= _FEW
     shown = None if options.full else 3
-    add_matters(sheet, report, groups, shown, brief=single)
+    if report.decisions:
+        add_matters(sheet, groups, shown, brief=single)
     add_summary(sheet, report)
     tail = Sheet(console)
     if options.uncovered:
@@ -44,7 +45,7 @@ def render_text(report: Report, console: Console, options: Options | None = None
     else:
         limit = _SHORT if len(report.decisions) <= _MANY else _LONG
         add_fused(sheet, report, rows_shown=8 if limit == _SHORT else 12)
-        ranked = fixes(groups)[:shown]
+        ranked = first_causes(fixes(groups), shown)
         add_kept(sheet, groups, ranked, lines=limit - len(sheet) - (len(tail) - listed) - 1)
     sheet.blank()
     sheet.lines.extend(tail.lines)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fusectl.report.types import Decision, Finding
 
 _OPENERS = ("The", "No", "A", "An", "All", "Every", "Each", "Both", "One", "Its", "Nothing")
@@ -26,8 +28,12 @@ def slug(finding: Finding) -> str:
 def observed(finding: Finding) -> str:
     """Return what was observed, of whom."""
     text = finding.observed.rstrip(".")
-    named = any(piece in text for piece in finding.subject.split(", "))
+    named = any(_names(text, piece) for piece in finding.subject.split(", "))
     return text if named else f"{finding.subject}: {text}" if text else finding.subject
+
+
+def _names(text: str, name: str) -> bool:
+    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
 
 
 def required(finding: Finding, rule: str) -> str:

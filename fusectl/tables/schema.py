@@ -255,6 +255,7 @@ class PathDoc:
     const: tuple[str, ...] = ()
     through: tuple[str, ...] = ()
     duplicable: bool = False
+    copies: tuple[str, ...] = ()
     opset: Range = field(default_factory=Range)
     dual_output: tuple[str, ...] = ()
     becomes: tuple[Becomes, ...] = ()

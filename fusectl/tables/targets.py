@@ -38,7 +38,9 @@ class Target:
     extends: tuple[str, ...] = ()
 
     def path(self, rule: str) -> PathDoc | None:
-        """Return the target's capability for a rule, or None: not supported."""
+        """Return the target's capability for a rule, or None: no pass of it runs the rule."""
+        if not any(t.value == rule for p in self.passes for t in p.fuse or ()):
+            return None
         return self.paths.get(rule) or self.paths.get(DEFAULT)
 
 

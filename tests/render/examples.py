@@ -177,7 +177,9 @@ def _layer(layer: int) -> list[Decision]:
         decision(f"{at}/{p}/MatMul:MatMul", f"{at}/{p}/Add:Add", rule="matmul-bias", becomes="Gemm")
         for p in PARTS
     ]
-    found.append(decision(*gelu[:2], rule="gelu-erf", becomes="com.microsoft.Gelu", nodes=gelu))
+    found.append(
+        decision(gelu[0], gelu[1], rule="gelu-erf", becomes="com.microsoft.Gelu", nodes=gelu)
+    )
     found.append(_shared_sum(at))
     found.extend(_no_path(at))
     found.append(_cast(at))

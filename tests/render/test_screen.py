@@ -146,11 +146,11 @@ def test_an_edge_that_another_rule_fuses_is_no_loss() -> None:
 
 
 def test_names_and_numbers_do_not_split_a_cause() -> None:
-    found = [
-        decision(f"/b.{i}/mm:MatMul:/b.{i}/u", f"/b.{i}/act:Sigmoid",
-                 multi_user(f"/b.{i}/u", f"/b.{i}/act", *[f"/b.{i}/n_{k}" for k in range(i % 3 + 1)]))
-        for i in range(12)
-    ]  # fmt: skip
+    found = []
+    for i in range(12):
+        at = f"/b.{i}"
+        shared = multi_user(f"{at}/u", f"{at}/act", *(f"{at}/n_{k}" for k in range(i % 3 + 1)))
+        found.append(decision(f"{at}/mm:MatMul:{at}/u", f"{at}/act:Sigmoid", shared))
     text = text_of(report(found))
     assert "Fix this one thing, gain 12 fusions:" in text
     assert "   12x multi-user" in text

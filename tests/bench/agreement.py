@@ -1,0 +1,240 @@
+"""Hold the decisions of a target against what a real compiler did, edge by edge.
+
+    python tests/bench/agreement.py TRUTH.jsonl --models FOLDER --target onnxruntime-cpu
+
+A line of TRUTH is one model: ``{"model", "edges": [[value, consumer, index, "F"|"K", producer op,
+consumer op, fused op, mode, eliminated, moves data], ...]}``. Edges that only move data are left
+out. An edge is predicted *fused* where an accepted decision swallows its value and holds its
+consumer. Micro figures count edges; macro figures average over operator pairs.
+"""
+
+# ruff: noqa: T201
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fusectl import api
+from fusectl.errors import FusectlError
+from fusectl.report import Report
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One edge: its operators, what the compiler did and what was predicted."""
+
+    model: str
+    value: str
+    consumer: str
+    pair: Pair
+    fused: bool
+    predicted: bool
+    illegal: bool
+    why: str
+
+
+@dataclass(slots=True)
+class Score:
+    """Counts of one kind of edge, fused being the positive class."""
+
+    hit: int = 0
+    missed: int = 0
+    extra: int = 0
+    right: int = 0
+    models: Counter[str] = field(default_factory=Counter)
+
+    def add(self, edge: Compared) -> None:
+        """Count one edge."""
+        if edge.fused and edge.predicted:
+            self.hit += 1
+        elif edge.fused:
+            self.missed += 1
+        elif edge.predicted:
+            self.extra += 1
+        else:
+            self.right += 1
+
+    @property
+    def precision(self) -> float:
+        """Of the edges predicted fused, the share that is; 1 where none is predicted."""
+        return self.hit / (self.hit + self.extra) if self.hit + self.extra else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Of the fused edges, the share that is predicted; 1 where none is fused."""
+        return self.hit / (self.hit + self.missed) if self.hit + self.missed else 1.0
+
+    @property
+    def wrong(self) -> int:
+        """Edges on which prediction and compiler differ."""
+        return self.missed + self.extra
+
+
+LEGALITY = {"adjacency", "users", "pattern", "numerics"}
+
+
+def compare(task: tuple[str, Path, list[list[object]], str]) -> list[Compared]:
+    """Explain one model and lay its measured edges beside the decisions."""
+    name, path, edges, target = task
+    try:
+        report = api.explain(path, target)
+    except FusectlError as error:
+        print(f"{name}: {error}")
+        return []
+    told = _fused(report)
+    reasons = _reasons(report)
+    found = []
+    for edge in edges:
+        value, consumer, moves = str(edge[0]), str(edge[1]), bool(edge[9])
+        if moves:
+            continue
+        key = (value, consumer)
+        classes, why = reasons.get(key, (set(), "no decision"))
+        fused, predicted = edge[3] == "F", key in told
+        illegal = fused and not predicted and bool(classes) and classes <= LEGALITY
+        pair = (str(edge[4]), str(edge[5]))
+        found.append(
+            Compared(name, value, consumer, pair, fused, predicted, illegal, told.get(key, why))
+        )
+    return found
+
+
+def _fused(report: Report) -> dict[tuple[str, str], str]:
+    return {
+        (value, node.output): decision.rule
+        for decision in report.decisions
+        if decision.verdict == "fuse"
+        for value in decision.swallows
+        for node in decision.nodes
+    }
+
+
+def _reasons(report: Report) -> dict[tuple[str, str], tuple[set[str], str]]:
+    found: dict[tuple[str, str], tuple[set[str], str]] = {}
+    for decision in report.decisions:
+        if decision.verdict == "fuse":
+            continue
+        # Barriers and near misses speak of other edges, and what is unknown proves nothing.
+        sure = not decision.between and all(f.status == "fail" for f in decision.blockers)
+        classes = {f.group for f in decision.blockers} if sure and not decision.missing else set()
+        text = f"{decision.rule}: " + "; ".join(
+            f"{f.reason} {f.observed}" for f in decision.blockers
+        )
+        for value in (decision.edge.value, *decision.swallows):
+            for node in decision.nodes:
+                found.setdefault((value, node.output), (classes, text))
+    return found
+
+
+def tasks(truth: Path, models: Path, target: str, match: str) -> Iterator[
+    tuple[str, Path, list[list[object]], str]
+]:
+    """Read the truth file; models that are not there are skipped, saying so."""
+    for line in truth.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        path = models / entry["model"]
+        if match in entry["model"]:
+            if path.is_file():
+                yield entry["model"], path, entry["edges"], target
+            else:
+                print(f"{entry['model']}: not there")
+
+
+def scores(edges: Iterable[Compared]) -> tuple[Score, dict[Pair, Score]]:
+    """Count all edges together and by operator pair."""
+    total, pairs = Score(), defaultdict[Pair, Score](Score)
+    for edge in edges:
+        total.add(edge)
+        pairs[edge.pair].add(edge)
+    return total, pairs
+
+
+def macro(pairs: dict[Pair, Score]) -> tuple[float, float]:
+    """Average over operator pairs: precision where something is predicted, recall where fused."""
+    precise = [s.precision for s in pairs.values() if s.hit + s.extra]
+    recalled = [s.recall for s in pairs.values() if s.hit + s.missed]
+    return _mean(precise), _mean(recalled)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 1.0
+
+
+def baselines(edges: list[Compared]) -> dict[str, list[Compared]]:
+    """What two thoughtless predictors would say: always kept, and the pair's majority verdict."""
+    votes: dict[Pair, Counter[bool]] = defaultdict(Counter)
+    for edge in edges:
+        votes[edge.pair][edge.fused] += 1
+    def say(edge: Compared, predicted: bool) -> Compared:
+        return Compared(
+            edge.model, edge.value, edge.consumer, edge.pair, edge.fused, predicted, False, ""
+        )
+
+    return {
+        "always kept": [say(e, False) for e in edges],
+        "majority of the pair": [say(e, votes[e.pair][True] > votes[e.pair][False]) for e in edges],
+    }
+
+
+def row(title: str, edges: list[Compared]) -> str:
+    """Return one line of figures."""
+    total, pairs = scores(edges)
+    precise, recalled = macro(pairs)
+    return (
+        f"{title:24} {len(edges):6} edges  micro P {total.precision:.4f} R {total.recall:.4f}  "
+        f"macro P {precise:.4f} R {recalled:.4f}  wrong {total.wrong}"
+    )
+
+
+def main() -> None:
+    """Run the comparison and print figures, baselines and the worst disagreements."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("truth", type=Path)
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--target", default=api.DEFAULT_TARGET)
+    parser.add_argument("--match", default="")
+    parser.add_argument("--worst", type=int, default=20)
+    parser.add_argument("--each", type=int, default=4, help="edges shown per pair")
+    parser.add_argument("--pair", default="", help="show only PRODUCER>CONSUMER")
+    options = parser.parse_args()
+    with ProcessPoolExecutor(2) as pool:
+        work = tasks(options.truth, options.models, options.target, options.match)
+        edges = [e for found in pool.map(compare, work, chunksize=8) for e in found]
+    judged = [e for e in edges if not e.illegal]
+    print(row(options.target, judged))
+    for half in (0, 1):
+        part = [e for e in judged if _family(e.model) % 2 == half]
+        print(row(f"  families, half {half + 1}", part))
+    for title, guessed in baselines(judged).items():
+        print(row(f"  {title}", guessed))
+    print(f"fused although illegal, left out: {sum(e.illegal for e in edges)}")
+    for edge in edges:
+        if edge.illegal:
+            print(f"  {edge.model} {edge.value}->{edge.consumer} {edge.pair}: {edge.why[:150]}")
+    _, pairs = scores(judged)
+    worst = sorted(pairs.items(), key=lambda p: -p[1].wrong)[: options.worst]
+    for pair, score in worst:
+        name = ">".join(pair)
+        if not score.wrong or (options.pair and name != options.pair):
+            continue
+        print(f"\n{name}: missed {score.missed}, extra {score.extra}, hit {score.hit}")
+        wrong = [e for e in judged if e.pair == pair and e.fused != e.predicted]
+        for edge in wrong[: options.each]:
+            said = "extra" if edge.predicted else "missed"
+            print(f"  {said} {edge.model} {edge.value}->{edge.consumer}: {edge.why[:260]}")
+
+
+def _family(model: str) -> int:
+    """A number of a model's family: its name up to the exporter's or quantiser's suffix."""
+    return sum(map(ord, model.split("__", 1)[0]))
+
+
+if __name__ == "__main__":
+    main()
