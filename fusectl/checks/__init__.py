@@ -2,6 +2,7 @@
 
 from fusectl.checks import (
     adjacency,
+    encoding,
     machine,
     movement,
     pattern,
@@ -15,5 +16,5 @@ from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outco
 
 __all__ = [
     "ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome",
-    "adjacency", "known_names", "machine", "movement", "pattern", "policy", "reduction", "shapes", "state", "users",
+    "adjacency", "encoding", "known_names", "machine", "movement", "pattern", "policy", "reduction", "shapes", "state", "users",
 ]  # fmt: skip

@@ -45,6 +45,16 @@ def path_outcome(candidate: Candidate) -> Outcome | None:
             f"express it as {' or '.join(path.consumers)} if that is the same function",
             path.span,
         )
+    for value, allowed in path.only.items():
+        role = candidate.role_of(value)
+        if role is not None and candidate.operators.acts_as(role.op) not in allowed:
+            return Outcome(
+                "fail",
+                role.node.label,
+                f"{role.op} has no integer form here, {_list(allowed)} have",
+                "leave it in float between its dequantiser and quantiser",
+                path.span,
+            )
     if path.patterns and candidate.pattern.name not in path.patterns:
         return Outcome(
             "fail",
@@ -176,7 +186,33 @@ def dtypes_implemented(candidate: Candidate, args: Args) -> Outcomes:
                     path.span,
                 )
             )
-    return found or None
+    return [*found, *_types(candidate)] or None
+
+
+def _types(candidate: Candidate) -> Iterator[Outcome]:
+    """Hold the types of named values against the path: those it has, those that must agree."""
+    path = candidate.path
+    assert path is not None
+    for name, allowed in path.types.items():
+        value = candidate.bound.get(name, "")
+        dtype = candidate.overlay.type_of(value).dtype if value else ""
+        if value and not dtype:
+            yield unknown(value, f"the type of {value} is not known", where=path.span)
+        elif value and dtype not in allowed:
+            shown = ", ".join(allowed)
+            yield fail(
+                value,
+                f"{value} is {dtype}; this path has {shown}",
+                f"quantise {value} to {allowed[0]}, or keep it",
+                path.span,
+            )
+    values = [candidate.bound[n] for n in path.same_types if candidate.bound.get(n)]
+    types = {v: candidate.overlay.type_of(v).dtype for v in values}
+    if len(set(types.values())) > 1:
+        shown = ", ".join(f"{v} is {t or '?'}" for v, t in types.items())
+        yield fail(
+            values[-1], f"{shown}; this path needs one type", "quantise both alike", path.span
+        )
 
 
 @check("shapes-in-table", "unsupported-shape")

@@ -198,6 +198,22 @@ def _elements(
         )
 
 
+@check("operand-count", "op-mismatch")
+def operand_count(candidate: Candidate, args: Args) -> Outcomes:
+    """Variadic nodes have as many inputs as the pattern."""
+    found = []
+    for name, fact in candidate.pattern.where.items():
+        role = candidate.role_of(name)
+        if fact.inputs is None or role is None:
+            continue
+        count = sum(bool(v) for v in role.inputs)
+        if count != fact.inputs:
+            found.append(
+                fail(role.node.label, f"{count} inputs, the pattern has {fact.inputs}", "keep it")
+            )
+    return found or None
+
+
 @check("outputs-unused", "extra-outputs")
 def outputs_unused(candidate: Candidate, args: Args) -> Outcomes:
     """Optional outputs that the pattern does not name are not in use."""

@@ -10,13 +10,21 @@ from fusectl.graph.overlay import Group
 from fusectl.match.candidate import Candidate
 
 
-def waived(candidate: Candidate) -> bool:
-    """Tell whether other users are no obstacle: two outputs, or a producer that may be copied."""
+def written_twice(candidate: Candidate) -> bool:
+    """Tell whether the fused form may write the intermediate value for its other users as well."""
     path = candidate.path
-    if path is None:
+    if path is None or candidate.between:
         return False
-    op = candidate.operators.acts_as(candidate.producer.op)
-    return path.duplicable or (op in path.dual_output and not candidate.between)
+    return candidate.operators.acts_as(candidate.producer.op) in path.dual_output
+
+
+def duplicable(candidate: Candidate, value: str) -> bool:
+    """Tell whether what makes a value may be copied, so that other users keep the original."""
+    path = candidate.path
+    if path is None or not any(candidate.bound.get(n) == value for n in candidate.rule.duplicable):
+        return False
+    maker = candidate.overlay.producers.get(value)
+    return maker is not None and candidate.operators.acts_as(maker.op) in path.duplicable
 
 
 def other_readers(candidate: Candidate, value: str) -> list[Group]:
@@ -44,8 +52,8 @@ def other_readers(candidate: Candidate, value: str) -> list[Group]:
 
 
 def _values(candidate: Candidate) -> Iterator[str]:
-    if not waived(candidate):
-        yield from candidate.swallows
+    if not written_twice(candidate):
+        yield from (v for v in candidate.swallows if not duplicable(candidate, v))
 
 
 @check("one-reader", "multi-user")

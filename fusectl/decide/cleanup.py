@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fusectl.decide.noop import NO_OPS
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import Node
-from fusectl.tables.schema import Fold
+from fusectl.tables.operators import Operators
+from fusectl.tables.schema import Fold, Retype
 
 _RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli")
 _NOT_FOLDED = frozenset((*_RANDOM, "Multinomial", "If", "Loop", "Scan", "SequenceEmpty"))
@@ -71,3 +72,27 @@ def merge_equal(overlay: Overlay) -> None:
         twin = seen.setdefault(key, group)
         if twin is not group:
             overlay.merge(group, twin)
+
+
+def retype(overlay: Overlay, how: Retype, operators: Operators) -> None:
+    """Change the codes between a quantiser and its only reader, a dequantiser with its zero point.
+
+    Adding the same offset to codes and zero points changes no value.
+    """
+    for group in overlay.of_op(operators.expand("QuantizeLinear")):
+        coded = group.outputs[0]
+        users = overlay.users(coded)
+        if coded in overlay.returned or len(users) != 1 or len(group.inputs) < 3:
+            continue
+        reader = users[0][0]
+        if operators.acts_as(reader.op) != "DequantizeLinear" or len(reader.inputs) < 3:
+            continue
+        value = reader.outputs[0]
+        readers = len(overlay.users(value)) + (value in overlay.returned)
+        readers += len(overlay.captured.get(value, ()))
+        # A dequantiser with several readers is copied for each, so its quantiser has several.
+        if overlay.type_of(coded).dtype != how.from_ or readers != 1:
+            continue
+        ours, theirs = overlay.scalar(group.inputs[2]), overlay.scalar(reader.inputs[2])
+        if ours is not None and ours == theirs:
+            overlay.retyped[coded] = how.to

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from fusectl.checks.limits import holds
-from fusectl.decide.cleanup import Removed, eliminate, fold, merge_equal
+from fusectl.checks.users import duplicable, other_readers
+from fusectl.decide.cleanup import Removed, eliminate, fold, merge_equal, retype
 from fusectl.decide.judge import Ruling, judge
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import GraphView, ModelView
@@ -18,6 +19,7 @@ from fusectl.tables.rules import Rule
 from fusectl.tables.schema import Becomes, PassDoc, Range
 from fusectl.tables.targets import Target
 
+_QUANTIZE = "QuantizeLinear"
 _ROUNDS = 50
 """A pass that repeats until nothing changes stops here; every round fuses something."""
 
@@ -107,6 +109,8 @@ class _Scope:
             self.removed += eliminate(self.overlay, names, number)
         elif step.fold is not None:
             fold(self.overlay, step.fold)
+        elif step.retype is not None:
+            retype(self.overlay, step.retype, self.operators)
         elif step.cse:
             merge_equal(self.overlay)
         rules = [self.catalog.rules[t.value] for t in step.fuse or ()]
@@ -161,7 +165,7 @@ class _Scope:
                 continue
             reached = walk(rule, pattern, self.target, self.overlay, self.operators, producer)
             # Far ones first: a limit that is taken as a function would hide what lies behind it.
-            for found in sorted(reached, key=lambda f: -len(f.between)):
+            for found in self._preferred(sorted(reached, key=lambda f: -len(f.between))):
                 if not producer.group.alive:
                     break
                 if not found.consumer.group.alive or self._told(found, told):
@@ -175,6 +179,17 @@ class _Scope:
                         pending.append(pending[-1])
                     break
         return fused
+
+    def _preferred(self, reached: list[Candidate]) -> list[Candidate]:
+        """Of the two operand orders of a commutative producer, the one with fewer blockers."""
+        best: dict[int, Candidate] = {}
+        for found in reached:
+            other = best.get(id(found.consumer.node))
+            if other is not None:
+                rulings = [judge(self._prepared(f), -1) for f in (other, found)]
+                found = min(rulings, key=_quality).candidate
+            best[id(found.consumer.node)] = found
+        return list(best.values())
 
     def _told(self, found: Candidate, told: dict[str, Ruling]) -> bool:
         """Tell whether this sweep told about the consumer, from a product in front of this one."""
@@ -264,20 +279,37 @@ class _Scope:
         gone = set(ruling.swallows)
         outputs = [o for o in found.consumer.outputs if o] if found.rule.two_node else []
         if not found.rule.two_node:
-            made = (o for r in found.roles if r is not None for o in r.outputs if o)
-            outputs = [o for o in dict.fromkeys(made) if o not in gone]
+            every = (o for r in found.roles if r is not None for o in r.outputs if o)
+            outputs = [o for o in dict.fromkeys(every) if o not in gone]
         outputs += ruling.materialises
         inputs = _inputs(found, main, gone)
         lead = main.group.lead if form.op in ("", main.group.op) or _alike(found, form.op) else None
-        group = self.overlay.fuse(found.parts, op, inputs, tuple(dict.fromkeys(outputs)), lead)
+        stays = [] if ruling.materialises else _copied(found)
+        made = tuple(dict.fromkeys(outputs))
+        group = self.overlay.fuse(found.parts, op, inputs, made, lead, stays)
         group.decision = ruling.id
         group.function = form.function
         group.sealed = form.sealed
+        if not found.rule.two_node and found.operators.acts_as(found.consumer.op) == _QUANTIZE:
+            group.core = (found.value, found.producer.node, found.consumer.node)
         if found.rule.slots.takes:
             taker = f"{found.consumer.node.label} ({found.consumer.op})"
             group.slots[found.rule.slots.takes] = taker
         ruling.group = group
         return group
+
+
+def _copied(found: Candidate) -> list[Group]:
+    """Groups that the target may copy and that others still read."""
+    overlay = found.overlay
+    copied = []
+    for group in found.parts:
+        for value in group.outputs:
+            if value and duplicable(found, value):
+                needed = value in overlay.returned or value in overlay.captured
+                if needed or other_readers(found, value):
+                    copied.append(group)
+    return copied
 
 
 def _alike(found: Candidate, op: str) -> bool:

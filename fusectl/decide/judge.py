@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fusectl.checks import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome
 from fusectl.checks.machine import path_outcome
-from fusectl.checks.users import waived
+from fusectl.checks.users import other_readers, written_twice
 from fusectl.errors import Span
 from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
@@ -124,7 +124,7 @@ def judge(candidate: Candidate, step: int, gate: Range | None = None) -> Ruling:
         "",
         tuple(dict.fromkeys(g.decision for g in parts if g.decision)),
         _nodes(candidate, parts),
-        tuple(b.group.last for b in candidate.between),
+        candidate.told_between,
         candidate.swallows,
         _materialised(candidate),
         worst is None,
@@ -146,10 +146,8 @@ def _nodes(candidate: Candidate, parts: tuple[Group, ...]) -> tuple[Node, ...]:
 
 def _materialised(candidate: Candidate) -> tuple[str, ...]:
     """Values inside the group that the fused form still writes for their other users."""
-    if not waived(candidate):
+    if not written_twice(candidate):
         return ()
-    from fusectl.checks.users import other_readers
-
     overlay = candidate.overlay
     return tuple(
         v

@@ -18,9 +18,7 @@ def call_key(view: GraphView, node: Node, name: str) -> tuple[object, ...]:
     ones under one name.
     """
     attributes = tuple(a.SerializeToString(deterministic=True) for a in node.proto.attribute)
-    inputs = tuple(
-        (view.type_of(v), view.constants.origin(v), bool(v)) for v in node.inputs
-    )
+    inputs = tuple((view.type_of(v), view.constants.origin(v), bool(v)) for v in node.inputs)
     return (name, attributes, inputs, len(node.outputs))
 
 

@@ -20,10 +20,12 @@ class Group:
     ``op`` is what it is now; ``lead`` is the original node whose attributes still hold, if any;
     ``slots`` maps each post-processing slot that is taken to the name of the node that took it;
     ``sealed`` says why later passes cannot enter; ``decision`` is the id of the last decision.
+    ``core`` is, for an operator that a quantiser joined, the value before it, the node that makes
+    that value, and the quantiser.
     """
 
     __slots__ = (
-        "alive", "decision", "function", "inputs", "lead", "members", "op", "order", "outputs",
+        "alive", "core", "decision", "function", "inputs", "lead", "members", "op", "order", "outputs",
         "sealed", "slots", "swallowed",
     )  # fmt: skip
 
@@ -38,6 +40,7 @@ class Group:
         self.decision = ""
         self.function = ""
         self.swallowed: tuple[str, ...] = ()
+        self.core: tuple[str, Node, Node] | None = None
         self.order = order
         self.alive = True
 
@@ -76,6 +79,7 @@ class Overlay:
         self.captured: dict[str, list[Node]] = {k: list(v) for k, v in view.captured.items()}
         self.folded: dict[str, Group] = {}
         self.eliminated: dict[str, list[Node]] = {}
+        self.retyped: dict[str, str] = {}
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
@@ -129,8 +133,10 @@ class Overlay:
         return self.uses.get(value, [])
 
     def type_of(self, value: str) -> TensorType:
-        """Return what is known of a value's type."""
-        return self.view.type_of(value)
+        """Return what is known of a value's type, as the passes left it."""
+        known = self.view.type_of(value)
+        dtype = self.retyped.get(value)
+        return TensorType(dtype, known.dims) if dtype else known
 
     def attr(self, group: Group, name: str) -> Attribute:
         """Return an attribute of a group, or the schema's default for what the group is now."""
@@ -226,8 +232,13 @@ class Overlay:
         inputs: tuple[str, ...],
         outputs: tuple[str, ...],
         lead: Node | None,
+        stays: Iterable[Group] = (),
     ) -> Group:
-        """Join groups into one that makes ``outputs`` from ``inputs``; returns the new group."""
+        """Join groups into one that makes ``outputs`` from ``inputs``; returns the new group.
+
+        Groups in ``stays`` are copied into it: they remain for their other readers.
+        """
+        remaining = {id(g) for g in stays}
         parts = sorted(parts, key=lambda g: g.order)
         joined = Group(parts[-1].last, parts[-1].order)
         joined.op, joined.inputs, joined.outputs, joined.lead = op, inputs, outputs, lead
@@ -236,7 +247,8 @@ class Overlay:
         joined.swallowed = tuple(v for v in joined.swallowed if v not in outputs)
         for part in parts:
             joined.slots.update(part.slots)
-            self._remove(part)
+            if id(part) not in remaining:
+                self._remove(part)
         for member in joined.members:
             self._held.setdefault(member.op, []).append((joined, member))
         self._add(joined)

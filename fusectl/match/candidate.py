@@ -102,6 +102,25 @@ class Candidate:
         unique = dict.fromkeys((*inner, *between))
         return tuple(sorted(unique, key=lambda v: (order.get(v, -1), v)))
 
+    @property
+    def told_value(self) -> str:
+        """The value to tell: of an operator that a quantiser joined, the one before it."""
+        core = self.producer.group.core
+        return core[0] if core and not self.producer.held else self.value
+
+    @property
+    def told_producer(self) -> Node:
+        """The node to tell as producer."""
+        core = self.producer.group.core
+        return core[1] if core and not self.producer.held else self.producer.node
+
+    @property
+    def told_between(self) -> tuple[Node, ...]:
+        """The nodes to tell as standing between, in order."""
+        core = self.producer.group.core
+        first = (core[2],) if core and not self.producer.held else ()
+        return (*first, *(b.group.last for b in self.between))
+
     def role_of(self, value: str) -> Role | None:
         """Return what plays the node that makes a value of the pattern."""
         for node, role in zip(self.pattern.nodes, self.roles, strict=True):

@@ -208,7 +208,7 @@ def _candidate(
 ) -> Candidate | None:
     """Make a candidate of a state, or None where it is too far from the pattern."""
     if (
-        state.matched < 3
+        state.matched < (2 if _quantised(pattern) else 3)
         or 2 * state.matched < len(pattern.nodes)
         or pattern.edge not in state.bound
     ):
@@ -241,6 +241,11 @@ def _candidate(
         slot,
         missing=missing,
     )
+
+
+def _quantised(pattern: Pattern) -> bool:
+    """Tell whether a pattern has a quantiser: then two of its nodes already say what is meant."""
+    return any(not n.ops.isdisjoint(("QuantizeLinear", "DequantizeLinear")) for n in pattern.nodes)
 
 
 def _ends(

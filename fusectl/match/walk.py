@@ -11,7 +11,7 @@ from fusectl.match.candidate import Barrier, Candidate, Role
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.rules import Rule
-from fusectl.tables.schema import PathDoc
+from fusectl.tables.schema import PathDoc, Where
 from fusectl.tables.targets import Target
 
 REACH = 4
@@ -44,65 +44,90 @@ def walk(
     path = target.path(rule.id)
     walker = _Walker(pattern, path, overlay, operators)
     reach = REACH if operators.kind(producer.op) == "product" else 0
-    found = []
+    both = made.commutative and len(producer.inputs) == 2 and len(set(producer.inputs)) == 2
+    both = both and _told_apart(rule, pattern, path, made.inputs)
+    found: list[Candidate] = []
     for hit in walker.hits(value, reach):
         roles: list[Role | None] = [None, None]
         roles[pattern.producer], roles[pattern.consumer] = producer, hit.role
-        bound = _bind(pattern, overlay, producer, hit, value)
-        if bound is None:
-            continue
-        found.append(
-            Candidate(
-                rule,
-                pattern,
-                target,
-                path,
-                overlay,
-                operators,
-                tuple(roles),
-                bound,
-                value,
-                producer,
-                hit.role,
-                hit.slot,
-                hit.between,
+        for swap in (False, True) if both else (False,):
+            bound = _bind(pattern, overlay, producer, hit, value, swap)
+            if bound is None:
+                continue
+            found.append(
+                Candidate(
+                    rule,
+                    pattern,
+                    target,
+                    path,
+                    overlay,
+                    operators,
+                    tuple(roles),
+                    bound,
+                    value,
+                    producer,
+                    hit.role,
+                    hit.slot,
+                    hit.between,
+                )
             )
-        )
         if len(found) == FAN_OUT:
             break
     return found
 
 
+def _told_apart(rule: Rule, pattern: Pattern, path: PathDoc | None, names: tuple[str, ...]) -> bool:
+    """Tell whether anything asks for one operand and not for the other."""
+    used = pattern.nodes[pattern.consumer].inputs
+    told = {*pattern.where, *used, *rule.operands}
+    told.update(str(v) for r in rule.require for v in r.args.values())
+    if path is not None:
+        told.update(c.rstrip("?") for c in path.const)
+        told.update(n for s in path.shapes for n in (*s.rank, *s.elements, *s.forms, *s.static))
+        told.update((*path.where, *path.types))
+    return any(name in told for name in names)
+
+
 def _bind(
-    pattern: Pattern, overlay: Overlay, producer: Role, hit: _Hit, value: str
+    pattern: Pattern, overlay: Overlay, producer: Role, hit: _Hit, value: str, swap: bool
 ) -> dict[str, str] | None:
     """Bind the pattern's values; None where a value it needs is not there or is another one."""
-    bound: dict[str, str] = {}
     made, used = pattern.nodes[pattern.producer], pattern.nodes[pattern.consumer]
-    consumer_inputs = list(hit.role.inputs)
-    if used.commutative and hit.slot != pattern.slot and len(consumer_inputs) > 1:
-        consumer_inputs[:2] = reversed(consumer_inputs[:2])
-    ends = ((made, list(producer.inputs), producer), (used, consumer_inputs, hit.role))
-    for node, inputs, role in ends:
+    produced, consumed = list(producer.inputs), list(hit.role.inputs)
+    if swap:
+        produced[:2] = reversed(produced[:2])
+    if used.commutative and hit.slot != pattern.slot and len(consumed) > 1:
+        consumed[:2] = reversed(consumed[:2])
+    bound: dict[str, str] = {}
+    for node, inputs, role in ((made, produced, producer), (used, consumed, hit.role)):
         for place, name in enumerate(node.inputs):
             if not name or name == pattern.edge:
                 continue
             actual = inputs[place] if place < len(inputs) else ""
-            fact = pattern.where.get(name)
-            if not actual and not (fact and (fact.optional or fact.absent)):
+            if not _binds(
+                pattern.where.get(name), actual, overlay, role is producer or hit.between
+            ):
                 return None
             if actual and bound.setdefault(name, actual) != actual:
                 return None
-            if actual and role is producer and fact is not None and fact.numbers is not None:
-                # A constant with a value of its own makes the operator what it is: 1/x is a
-                # reciprocal, a/x is not one that went wrong.
-                if not overlay.is_constant(actual):
-                    return None
         for place, name in enumerate(node.outputs):
             if place < len(role.outputs) and role.outputs[place]:
                 bound[name] = role.outputs[place]
     bound[pattern.edge] = value
     return bound
+
+
+def _binds(fact: Where | None, actual: str, overlay: Overlay, strict: object) -> bool:
+    """Tell whether a value may be bound at all, apart from what checks find about it.
+
+    A constant with a value of its own makes a producer what it is: 1/x is a reciprocal, a/x is not
+    one that went wrong. And behind a barrier a product is not looked for where no constant is.
+    """
+    if not actual:
+        return fact is not None and (fact.optional or fact.absent)
+    if fact is None or fact.const is None or not strict or overlay.is_constant(actual):
+        return True
+    return fact.numbers is None and not isinstance(strict, tuple)
 
 
 class _Walker:
@@ -130,6 +155,8 @@ class _Walker:
                 seen.add(id(group))
                 role = self._fits(group, slot, current)
                 strength = self._strength(role) if role else ""
+                if role and trail and self._drowns(role, slot, trail):
+                    continue
                 if role and strength == "strong":
                     reached.update(id(b.group) for b in trail)
                     yield _Hit(role, slot, trail)
@@ -144,6 +171,13 @@ class _Walker:
         for hit in weak:
             if id(hit.role.group) not in reached:
                 yield hit
+
+    def _drowns(self, role: Role, slot: int, trail: tuple[Barrier, ...]) -> bool:
+        """Tell whether a far consumer joins another stream: nobody expects a product to take it."""
+        if all(b.reason in ("requantize", "clip", "cast") for b in trail):
+            return False
+        others = (v for i, v in enumerate(role.inputs) if v and i != slot)
+        return not all(self.overlay.is_constant(v) for v in others)
 
     def _fits(self, group: Group, slot: int, value: str) -> Role | None:
         used = self.used

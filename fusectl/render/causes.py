@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from fusectl.render.wording import missed
 from fusectl.report.types import Decision, Finding
 
 Kind = Literal["fused", "unknown", "kept"]
@@ -75,13 +76,30 @@ def skeleton(text: str, names: frozenset[str]) -> str:
     return _REPEAT.sub("#", _TOKEN.sub(blank, text))
 
 
-def cause_key(finding: Finding, rule: str, names: frozenset[str]) -> tuple[str, ...]:
-    """Return what two findings share when they differ only in names."""
-    texts = (skeleton(t, names) for t in (finding.required, finding.help))
-    return (rule, finding.reason, finding.status, *texts)
+def told(decision: Decision) -> tuple[Finding, ...]:
+    """Return the blockers worth telling: of those that differ in names only, the first."""
+    return tuple(findings[0] for findings in _keyed(decision).values())
 
 
-def names_of(decision: Decision) -> frozenset[str]:
+def alike(decision: Decision, finding: Finding) -> str:
+    """Return a sentence on whom else a blocker concerns that is told once, or nothing."""
+    same = next((fs for fs in _keyed(decision).values() if fs[0] is finding), [finding])
+    if len(same) == 1 or missed(decision, finding):
+        return ""
+    return f"The same holds for {', '.join(dict.fromkeys(f.subject for f in same[1:]))}."
+
+
+def _keyed(decision: Decision) -> dict[tuple[str, ...], list[Finding]]:
+    """Return the blockers by what those share that differ in names only."""
+    names = _names(decision)
+    found: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in decision.blockers:
+        texts = (skeleton(t, names) for t in (finding.required, finding.help))
+        found.setdefault((finding.reason, finding.status, *texts), []).append(finding)
+    return found
+
+
+def _names(decision: Decision) -> frozenset[str]:
     """Return the names that a decision's sentences may use."""
     nodes = (decision.edge.producer, decision.edge.consumer, *decision.nodes, *decision.between)
     found = {n for node in nodes for n in (node.name, node.output)}
@@ -98,8 +116,7 @@ def kept_groups(decisions: Iterable[Decision]) -> tuple[Kept, ...]:
     for decision in decisions:
         if decision.verdict == "fuse":
             continue
-        names = names_of(decision)
-        keys = tuple(cause_key(f, decision.rule, names) for f in decision.blockers)
+        keys = frozenset(_keyed(decision))
         fate = _fate(decision, settled)
         groups.setdefault((decision.rule, fate, keys), []).append(decision)
     return tuple(Kept(tuple(g), _fate(g[0], settled)) for g in groups.values())
@@ -122,12 +139,13 @@ def _fate(decision: Decision, settled: frozenset[tuple[Hashable, ...]]) -> Fate:
     for fate, test in tests:
         if any(map(test, failed)):
             return fate
-    return "fixable" if len(decision.blockers) == 1 else "several"
+    return "fixable" if len(told(decision)) == 1 else "several"
 
 
 def fixes(groups: Iterable[Kept]) -> tuple[Cause, ...]:
     """Return the causes that alone stand in the way and that a user can change, best first.
 
+    Findings that differ in names only are one cause: they have the same remedy.
     An edge counts once, for the cause that gains most.
     """
     rest = [
@@ -147,13 +165,17 @@ def fixes(groups: Iterable[Kept]) -> tuple[Cause, ...]:
 
 
 def lacks(groups: Iterable[Kept]) -> tuple[Cause, ...]:
-    """Return what the machine lacks, most frequent first."""
+    """Return what the machine lacks, first where nothing else stands in the way."""
     found = []
     for group in groups:
         finding = decisive(group.first, group.fate)
         if group.fate == "machine" and finding is not None:
             found.append(Cause(finding, group.first.rule, group.decisions))
-    return tuple(sorted(found, key=lambda c: -len(c.decisions)))
+    return tuple(sorted(found, key=_lack))
+
+
+def _lack(cause: Cause) -> tuple[bool, int]:
+    return len(told(cause.decisions[0])) > 1, -len(cause.decisions)
 
 
 def decisive(decision: Decision, fate: Fate) -> Finding | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fusectl.render.names import escape, scope
+from fusectl.render.edges import scope
+from fusectl.render.names import escape
 from fusectl.render.options import Options
 from fusectl.render.wording import count
 from fusectl.report.types import Decision, Report

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from fusectl.render.causes import Cause, Kept, fixes, headline, kept_groups
 from fusectl.render.chains import chains, rows
+from fusectl.render.edges import edge
 from fusectl.render.matters import first_causes, heading, tally
-from fusectl.render.names import edge, escape, globs, shorten
+from fusectl.render.names import escape, shorten
 from fusectl.render.options import Options
+from fusectl.render.paths import globs
 from fusectl.render.summary import opset, reasons_by_kind, uncovered
 from fusectl.render.wording import count, remedy, slug, statement
 from fusectl.report.types import Report

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from fusectl.render.causes import Cause, Fate, Kept, decisive, doubt, fixes, lacks
-from fusectl.render.names import edge, shared_path, without
+from rich.cells import cell_len
+
+from fusectl.render.causes import Cause, Fate, Kept, alike, decisive, doubt, fixes, lacks, told
+from fusectl.render.edges import edge
+from fusectl.render.paths import shared_path, without
 from fusectl.render.sheet import Sheet
-from fusectl.render.wording import count, observation, remedy, slug, spelled, statement, told
+from fusectl.render.wording import count, observation, remedy, slug, slugs, spelled, statement
 from fusectl.report.types import Decision, Finding
 
 _OTHERS: tuple[tuple[Fate, str], ...] = (
@@ -18,6 +21,11 @@ _OTHERS: tuple[tuple[Fate, str], ...] = (
     ("held", "Node taken by another fusion"),
     ("elsewhere", "Fused another way"),
 )
+
+_LINES = 3
+"""Lines for one sentence: a value may have a hundred readers."""
+
+_NEEDS = 3
 
 
 def add_matters(sheet: Sheet, groups: Sequence[Kept], shown: int | None, brief: bool) -> None:
@@ -33,8 +41,8 @@ def add_matters(sheet: Sheet, groups: Sequence[Kept], shown: int | None, brief: 
     elif any(g.fate == "several" for g in groups):
         _add_nearest(sheet, [g for g in groups if g.fate == "several"], brief)
     elif any(g.fate == "machine" for g in groups):
-        lacking = "Nothing in the model to fix; what this machine lacks"
-        _add_causes(sheet, lacking, lacks(groups)[:shown], brief)
+        lacking = "Nothing in the model to fix; what this machine lacks most"
+        _add_causes(sheet, lacking, lacks(groups)[:1], brief)
     elif groups:
         sheet.add(("Nothing in the model to fix.", "bold"))
     else:
@@ -79,30 +87,44 @@ def _add_cause(sheet: Sheet, number: int, cause: Cause, brief: bool) -> None:
     """Add a cause: how many edges, an example, what is observed, what helps."""
     first, edges = cause.decisions[0], len(cause.decisions)
     lead, name = f" {number}. ", slug(cause.finding)
-    if edges == 1:
-        room = sheet.width - len(lead) - len(name) - 2
-        shown = edge(first, room, sheet.encoding)
-        sheet.add((lead, "bold"), (name, "bold cyan"), f": {shown}", hang=4)
+    whole = edge(first, 2 * sheet.width, sheet.encoding)
+    beside = sheet.width - len(lead) - len(name) - 2
+    if edges == 1 and cell_len(whole) <= beside:
+        sheet.add((lead, "bold"), (name, "bold cyan"), f": {whole}", hang=4)
     else:
-        sheet.add((lead, "bold"), (name, "bold cyan"), f", {edges} edges, {cause.rule}", hang=4)
-        sheet.add(f"e.g. {edge(first, sheet.width - 9, sheet.encoding)}", indent=4, hang=2)
+        more = f", {edges} edges" if edges > 1 else ""
+        sheet.add((lead, "bold"), (name, "bold cyan"), f"{more}, {cause.rule}", hang=4)
+        example = "e.g. " if edges > 1 else ""
+        text = edge(first, sheet.width - 4 - len(example), sheet.encoding)
+        sheet.add(f"{example}{text}", indent=4, hang=2)
     _add_finding(sheet, first, cause.finding, brief)
 
 
 def _add_finding(sheet: Sheet, decision: Decision, finding: Finding, brief: bool) -> None:
-    said, helped = observation(decision, finding) + ".", remedy(finding)
+    """Add what is observed, what the rule requires if there is room for it, and what helps."""
+    home = ""
     if not brief:
         home = shared_path([decision.edge.producer.label, decision.edge.consumer.label])
-        said = without(home, statement(decision, finding, where=False), sheet.dots)
-        helped = without(home, helped, sheet.dots)
-    sheet.add(said, indent=4)
+    whole, seen, more, helped = (
+        without(home, text, sheet.dots)
+        for text in (
+            statement(decision, finding, where=False),
+            observation(decision, finding) + ".",
+            alike(decision, finding),
+            remedy(finding),
+        )
+    )
+    long = brief or sheet.height(whole, indent=4) > _LINES
+    sheet.add(seen if long else whole, indent=4, most=_LINES)
+    if more:
+        sheet.add(more, indent=4, most=1)
     if helped:
-        sheet.add(("help: ", "bold green"), helped, indent=4)
+        sheet.add(("help: ", "bold green"), helped, indent=4, most=_LINES)
 
 
 def _add_nearest(sheet: Sheet, several: Sequence[Kept], brief: bool) -> None:
     """Say that no single cause decides, and what the edges with the fewest causes need."""
-    nearest = min(several, key=lambda g: (len(g.first.blockers), -len(g.decisions)))
+    nearest = min(several, key=lambda g: (len(told(g.first)), -len(g.decisions)))
     findings = told(nearest.first)
     needs = f"No single change gains a fusion; the nearest needs {spelled(len(findings))}: "
     if brief:
@@ -113,9 +135,11 @@ def _add_nearest(sheet: Sheet, several: Sequence[Kept], brief: bool) -> None:
     more = f" and {edges - 1} more" if edges > 1 else ""
     shown = edge(nearest.first, sheet.width - 4 - len(more), sheet.encoding)
     sheet.add(f"{shown}{more}", indent=4, hang=2)
-    for number, finding in enumerate(findings, 1):
+    for number, finding in enumerate(findings[:_NEEDS], 1):
         sheet.add((f" {number}. ", "bold"), (slug(finding), "bold cyan"), hang=4)
         _add_finding(sheet, nearest.first, finding, brief)
+    if len(findings) > _NEEDS:
+        sheet.add(" and ", (", ".join(slug(f) for f in findings[_NEEDS:]), "cyan"), hang=4)
 
 
 def tally(decisions: Iterable[Decision], fate: Fate, most: int = 4) -> list[str]:
@@ -127,6 +151,6 @@ def tally(decisions: Iterable[Decision], fate: Fate, most: int = 4) -> list[str]
 
 def _reason(decision: Decision, fate: Fate) -> str:
     if fate == "several":
-        return " + ".join(dict.fromkeys(f.reason for f in decision.blockers))
+        return slugs(decision)
     found = decisive(decision, fate)
     return found.reason if found else "no finding"

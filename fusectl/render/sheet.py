@@ -46,11 +46,12 @@ class Sheet:
         hang: int = 0,
         lead: str = "",
         rail: str | None = None,
+        most: int = 0,
     ) -> None:
         """Add a paragraph; lines after the first stand ``hang`` cells further in.
 
         ``lead`` stands before the first line and ``rail`` (else ``lead``) before the others:
-        the branches of a tree.
+        the branches of a tree. Of more than ``most`` lines the rest is left out.
         """
         inset = len(lead) + indent
         hang = min(hang, (self.width - inset) // 3)
@@ -59,7 +60,7 @@ class Sheet:
         for part in parts:
             plain, style = part if isinstance(part, tuple) else (part, "")
             text.append(self.fit(plain, room), style)
-        first, *rest = self._wrap(text, self.width - inset, room)
+        first, *rest = self._cut(self._wrap(text, self.width - inset, room), most, room)
         self.lines.append(Text(self.symbols(lead) + " " * indent).append_text(first))
         rails = self.symbols(lead if rail is None else rail)
         for line in rest:
@@ -77,6 +78,12 @@ class Sheet:
             else:
                 line = longer
         self.add(title, line, indent=indent, hang=hang)
+
+    def height(self, text: str, indent: int) -> int:
+        """Return how many lines a paragraph takes."""
+        part = Sheet(self.console)
+        part.add(text, indent=indent)
+        return len(part)
 
     def fit(self, text: str, room: int) -> str:
         """Escape text and shorten the words in it that are wider than ``room``."""
@@ -103,6 +110,14 @@ class Sheet:
         """Take away empty lines at the end."""
         while self.lines and not self.lines[-1].plain:
             self.lines.pop()
+
+    def _cut(self, lines: list[Text], most: int, room: int) -> list[Text]:
+        if not most or len(lines) <= most:
+            return lines
+        last = lines[most - 1]
+        while " " in last.plain.strip() and cell_len(f"{last.plain} {self.dots}") > room:
+            last.right_crop(len(last.plain) - last.plain.rindex(" "))
+        return [*lines[: most - 1], last.append(f" {self.dots}")]
 
     def print(self) -> None:
         """Print the lines as they are."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from fusectl.render.causes import KINDS, kind
+from fusectl.render.causes import KINDS, alike, kind, told
 from fusectl.render.chains import form_of
-from fusectl.render.names import edge
+from fusectl.render.edges import edge
 from fusectl.render.sheet import Part, Sheet
-from fusectl.render.wording import count, observed, remedy, slug, statement, told
+from fusectl.render.wording import count, observed, remedy, slug, statement
 from fusectl.report.types import Decision, Finding, Report
 
 _MARKS = {
@@ -23,7 +23,7 @@ def add_single(sheet: Sheet, decision: Decision, report: Report, why: bool) -> N
     """Add one decision; ``why`` shows the findings that passed too."""
     mark, style = _MARKS[kind(decision)]
     sheet.blank()
-    room = sheet.width - len(mark) - 2
+    room = 2 * sheet.width - len(mark) - 12  # it may take two lines
     sheet.add((mark, style), "  ", (edge(decision, room, sheet.encoding), "bold"), hang=2)
     sheet.add(*_about(decision, report), indent=2, hang=2)
     if why:
@@ -37,11 +37,14 @@ def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:
     """Add a blocker; its help stands on the same line only if all of it fits there."""
     said: list[Part] = [(slug(finding), "cyan"), f": {statement(decision, finding)}"]
     helped: list[Part] = [("help: ", "bold green"), remedy(finding)] if finding.help else []
+    more = alike(decision, finding)
     whole = "".join(p if isinstance(p, str) else p[0] for p in (*said, " ", *helped))
-    if helped and cell_len(sheet.fit(whole, sheet.width)) <= sheet.width - 2:
+    if helped and not more and cell_len(sheet.fit(whole, sheet.width)) <= sheet.width - 2:
         sheet.add(*said, " ", *helped, indent=2)
         return
     sheet.add(*said, indent=2, hang=2)
+    if more:
+        sheet.add(more, indent=4)
     if helped:
         sheet.add(*helped, indent=4)
 

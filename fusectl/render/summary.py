@@ -17,6 +17,7 @@ _MEANING = {
     "other": "other",
 }
 _PAIRS = 3
+_DOMAINS = 2
 
 
 def add_title(sheet: Sheet, report: Report, options: Options) -> None:
@@ -24,17 +25,19 @@ def add_title(sheet: Sheet, report: Report, options: Options) -> None:
     model, target = report.model, report.target
     chosen = " (default)" if options.default_target else ""
     facts = f": {count(model.nodes, 'node')}, {opset(report)}, target "
-    version = f" version {target.version}{chosen}"
+    version = f" v{target.version}{chosen}"
     room = max(sheet.width - len(facts) - len(target.id) - len(version), 24)
     path = ending(escape(model.path, sheet.encoding), room, sheet.dots)
     sheet.add((path, "bold"), facts, (target.id, "bold"), version, hang=2)
 
 
 def opset(report: Report) -> str:
-    """Return ``opset 17`` and other domains by name."""
+    """Return ``opset 17`` and the other domains, by name if they are few."""
     versions = report.model.opset
     other = [f"{d} {v}" for d, v in sorted(versions.items()) if d not in ("", "ai.onnx")]
     own = versions.get("", versions.get("ai.onnx"))
+    if len(other) > _DOMAINS:
+        other = [f"{len(other)} other domains"]
     return " + ".join(([f"opset {own}"] if own is not None else []) + other) or "no opset"
 
 
@@ -82,8 +85,12 @@ def reasons_by_kind(report: Report) -> list[tuple[str, list[tuple[str, int]]]]:
 def uncovered(report: Report) -> list[str]:
     """Return how many edges no rule covers, and between which operators most of them are."""
     pairs = sorted(report.uncovered, key=lambda u: (-u.count, u.producer, u.consumer))
-    top = [f"{u.producer} -> {u.consumer} {u.count}" for u in pairs[:_PAIRS]]
+    top = [f"{_bare(u.producer)} -> {_bare(u.consumer)} {u.count}" for u in pairs[:_PAIRS]]
     edges = count(report.summary.uncovered_edges, "edge")
     if not top:
         return [edges]
     return [f"{edges}: {top[0]}", *top[1:], *["..."] * (len(pairs) > _PAIRS)]
+
+
+def _bare(op: str) -> str:
+    return op.rpartition(".")[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fusectl.render.names import scope
+from fusectl.render.edges import scope
 from fusectl.render.sheet import Sheet
 from fusectl.render.wording import count
 from fusectl.report.types import Edge, Report

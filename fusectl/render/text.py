@@ -7,7 +7,8 @@ import io
 from rich.console import Console
 
 from fusectl.render.causes import fixes, kept_groups
-from fusectl.render.decisions import add_fused, add_kept
+from fusectl.render.fused import add_fused
+from fusectl.render.kept import add_kept
 from fusectl.render.matters import add_matters, first_causes
 from fusectl.render.options import Options
 from fusectl.render.sheet import Sheet
@@ -20,7 +21,7 @@ _FEW = 8
 """Up to so many decisions are told one by one."""
 _SHORT, _LONG = 40, 60
 """Lines that the default text takes for a small and for a large model."""
-_MANY = 40
+_MANY = 100
 
 
 def render_text(report: Report, console: Console, options: Options | None = None) -> None:
@@ -44,7 +45,7 @@ def render_text(report: Report, console: Console, options: Options | None = None
             add_single(sheet, decision, report, options.why)
     else:
         limit = _SHORT if len(report.decisions) <= _MANY else _LONG
-        add_fused(sheet, report, rows_shown=8 if limit == _SHORT else 12)
+        add_fused(sheet, report, lines=max(min((limit - len(sheet)) // 2, 16), 5))
         ranked = first_causes(fixes(groups), shown)
         add_kept(sheet, groups, ranked, lines=limit - len(sheet) - (len(tail) - listed) - 1)
     sheet.blank()

@@ -6,7 +6,6 @@ import re
 
 from fusectl.report.types import Decision, Finding
 
-_OPENERS = ("The", "No", "A", "An", "All", "Every", "Each", "Both", "One", "Its", "Nothing")
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -23,6 +22,16 @@ def spelled(number: int) -> str:
 def slug(finding: Finding) -> str:
     """Return the reason, marked where it is not known whether it blocks."""
     return f"{finding.reason} (unknown)" if finding.status == "unknown" else finding.reason
+
+
+def slugs(decision: Decision, most: int = 3) -> str:
+    """Return a decision's blockers in a few words: ``clip + shape? + 2 more``."""
+    failed = [f.reason for f in decision.blockers if f.status == "fail"]
+    unknown = [f.reason for f in decision.blockers if f.status != "fail"]
+    found = [*dict.fromkeys(failed), *(f"{u}?" for u in dict.fromkeys(unknown) if u not in failed)]
+    if len(found) > most + 1:
+        found = [*found[:most], f"{len(found) - most} more"]
+    return " + ".join(found) or "no finding"
 
 
 def observed(finding: Finding) -> str:
@@ -45,17 +54,19 @@ def required(finding: Finding, rule: str) -> str:
         return f"{rule} {text}"
     if not text[0].isupper():
         return f"{rule} requires {text}"
-    first, _, rest = text.partition(" ")
-    return f"{rule} requires that {first.lower() if first in _OPENERS else first} {rest}"
+    first, space, rest = text.partition(" ")
+    word = first.lower() if first.istitle() else first
+    return f"{rule} requires that {word}{space}{rest}"
 
 
 def statement(decision: Decision, finding: Finding, where: bool = True) -> str:
     """Return observed and required in one sentence, with the line that requires it.
 
-    Of a pattern that nearly matched it says how nearly.
+    Of a pattern that nearly matched it says how nearly. What a machine lacks says without
+    ``where`` what it requires.
     """
     parts = [observation(decision, finding)]
-    if not _missed(decision, finding):
+    if not missed(decision, finding) and (where or finding.group != "target"):
         parts.append(required(finding, decision.rule))
     place = f" ({finding.where})" if where and finding.where else ""
     return "; ".join(filter(None, parts)) + place + "."
@@ -63,22 +74,11 @@ def statement(decision: Decision, finding: Finding, where: bool = True) -> str:
 
 def observation(decision: Decision, finding: Finding) -> str:
     """Return what was observed; of a near miss, how near it came."""
-    return near_miss(decision) if _missed(decision, finding) else observed(finding)
+    return near_miss(decision) if missed(decision, finding) else observed(finding)
 
 
-def told(decision: Decision) -> tuple[Finding, ...]:
-    """Return the blockers to tell, those of a near miss as one."""
-    seen = False
-    found: list[Finding] = []
-    for finding in decision.blockers:
-        missed = _missed(decision, finding)
-        if not (missed and seen):
-            found.append(finding)
-        seen = seen or missed
-    return tuple(found)
-
-
-def _missed(decision: Decision, finding: Finding) -> bool:
+def missed(decision: Decision, finding: Finding) -> bool:
+    """Tell whether a finding says that a node of the pattern is not there."""
     return bool(decision.missing) and finding.reason == "op-mismatch"
 
 

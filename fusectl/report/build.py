@@ -106,7 +106,7 @@ class _Builder:
 
     def _decision(self, ruling: Ruling, structure: str, view: GraphView) -> Decision:
         found = ruling.candidate
-        producer, consumer = found.producer.node, found.consumer.node
+        producer, consumer = found.told_producer, found.consumer.node
         source = consumer.source or producer.source
         return Decision(
             ruling.id,
@@ -114,7 +114,7 @@ class _Builder:
             found.rule.id,
             ruling.step,
             ruling.builds_on,
-            Edge(found.value, self.node(producer, view), self.node(consumer, view)),
+            Edge(found.told_value, self.node(producer, view), self.node(consumer, view)),
             tuple(self.node(n, view) for n in ruling.nodes),
             tuple(self.node(n, view) for n in ruling.between),
             self._missing(ruling),

@@ -49,6 +49,7 @@ class Rule:
     opt_in: bool
     becomes: str
     operands: tuple[str, ...]
+    duplicable: tuple[str, ...]
     examples: tuple[Example, ...]
     span: Span
 
@@ -111,6 +112,7 @@ def _compile(doc: RuleDoc, operators: Operators, checks: set[str], problems: lis
         doc.opt_in,
         doc.becomes,
         doc.operands,
+        doc.duplicable,
         doc.examples,
         doc.span,
     )

@@ -86,6 +86,7 @@ class Where:
     rank: tuple[int, ...] = ()
     absent: bool = False
     optional: bool = False
+    inputs: int | None = None
     attrs: dict[str, Spanned[Value]] = field(default_factory=dict)
 
     @property
@@ -157,6 +158,7 @@ class RuleDoc:
     opt_in: bool = False
     becomes: str = ""
     operands: tuple[str, ...] = ()
+    duplicable: tuple[str, ...] = ()
     source: str = ""
 
 
@@ -245,16 +247,19 @@ class PathDoc:
     source: str = ""
     producers: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
     functions: dict[str, FunctionUse] | None = None
     patterns: tuple[str, ...] = ()
     dtypes: Dtypes = field(default_factory=Dtypes)
+    types: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    same_types: tuple[str, ...] = ()
     storage: dict[str, str] = field(default_factory=dict)
     grouping: Grouping | None = None
     shapes: tuple[ShapeLimit, ...] = ()
     where: dict[str, Where] = field(default_factory=dict)
     const: tuple[str, ...] = ()
     through: tuple[str, ...] = ()
-    duplicable: bool = False
+    duplicable: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     opset: Range = field(default_factory=Range)
     dual_output: tuple[str, ...] = ()
@@ -274,6 +279,14 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
+class Retype:
+    """Codes between a quantiser and its only dequantiser change from one type to another."""
+
+    from_: str = field(metadata={"key": "from"})
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class PassDoc:
     """One pass: exactly one of its kinds."""
 
@@ -281,6 +294,7 @@ class PassDoc:
     eliminate: tuple[Text, ...] | None = None
     fold: Fold | None = None
     cse: bool = False
+    retype: Retype | None = None
     fuse: tuple[Text, ...] | None = None
     repeat: Literal["once", "fixpoint"] = "once"
     opset: Range = field(default_factory=Range)

@@ -80,9 +80,9 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
         if path.row_bytes and size(path.row_bytes) is None:
             reader.fail(path.span, f"{rule}: row_bytes {path.row_bytes} is no size")
     for step in doc.passes:
-        kinds = [step.eliminate, step.fold, step.fuse, step.cse or None]
+        kinds = [step.eliminate, step.fold, step.fuse, step.cse or None, step.retype]
         if sum(k is not None for k in kinds) != 1:
-            reader.fail(step.span, "a pass is exactly one of eliminate, fold, cse, fuse")
+            reader.fail(step.span, "a pass is exactly one of eliminate, fold, cse, retype, fuse")
 
 
 def resolve(doc: TargetDoc, docs: Mapping[str, TargetDoc], rules: Iterable[Rule]) -> Target:
@@ -172,7 +172,13 @@ def _check_path(name: str, path: PathDoc, rule: Rule, problems: list[Problem]) -
             hint = did_you_mean(wanted, spellings)
             problems.append(Problem(path.span, f"{name} has no pattern named {wanted}", hint))
     values = {v for p in rule.patterns for n in p.nodes for v in (*n.inputs, *n.outputs)}
-    named = [*path.where, *(c.rstrip("?") for c in path.const)]
+    named = [
+        *path.where,
+        *path.only,
+        *path.types,
+        *path.same_types,
+        *(c.rstrip("?") for c in path.const),
+    ]
     for limit in path.shapes:
         named += [*limit.rank, *limit.static, *limit.elements, *limit.forms, *limit.same]
     for value in named:

@@ -9,7 +9,8 @@ from fusectl.render import FORMATS, render
 from fusectl.render.causes import skeleton
 from fusectl.render.chains import chains, rows
 from fusectl.render.markdown import code, prose
-from fusectl.render.names import escape, globs, share, shared_path, shorten, without
+from fusectl.render.names import escape, share, shorten
+from fusectl.render.paths import globs, shared_path, without
 from fusectl.render.wording import required, statement
 from fusectl.report.schema import report_schema
 from tests.render import examples

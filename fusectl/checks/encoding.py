@@ -1,0 +1,104 @@
+"""Scales, zero points and the codes they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fusectl.checks.describe import constant, number
+from fusectl.checks.parameters import parameter
+from fusectl.checks.registry import Args, Outcomes, check, fail, runtime, unknown
+from fusectl.graph.constants import Array, Unreadable
+from fusectl.match.candidate import Candidate, Role
+
+_CODES = {
+    "int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535),
+    "int4": (-8, 7), "uint4": (0, 15),
+}  # fmt: skip
+
+
+def _array(candidate: Candidate, name: str) -> Array | None:
+    value = candidate.bound.get(name, "")
+    if not value:
+        return None
+    try:
+        return candidate.overlay.array(value)
+    except (Unreadable, KeyError):
+        return None
+
+
+@check("implied-by-codes", "clip")
+def implied_by_codes(candidate: Candidate, args: Args) -> Outcomes:
+    """The quantiser's codes imply the limit: its bounds quantise to the first and last code."""
+    role = candidate.role_of(str(args["limit"]))
+    if role is None:
+        return None
+    low, high, late = _bounds(candidate, role)
+    if late:
+        return [runtime(role.node.label, "a bound", late)]
+    coded = candidate.consumer.outputs[0]
+    zero = _array(candidate, str(args["zero"]))
+    dtype = candidate.overlay.type_of(coded).dtype or (str(zero.dtype) if zero is not None else "")
+    scale = _array(candidate, str(args["scale"]))
+    if scale is None or dtype not in _CODES or low is None or high is None:
+        return [unknown(role.node.label, f"scale, code type or bounds are not known ({dtype})")]
+    first, last = _CODES[dtype]
+    offset = zero.astype(np.float64) if zero is not None else np.zeros(1)
+    step = scale.astype(np.float64)
+    with np.errstate(over="ignore"):
+        q_low = np.clip(np.rint(low / step) + offset, first, last)
+        q_high = np.clip(np.rint(high / step) + offset, first, last)
+    if bool(np.all(q_low == first)) and bool(np.all(q_high == last)):
+        return None
+    shown = f"Q({number(low)}) = {q_low.max():g}, Q({number(high)}) = {q_high.min():g}"
+    return [
+        fail(
+            role.node.label,
+            f"{shown}; the codes go from {first} to {last}, so {role.op} still cuts some",
+            f"choose scale and zero point so that {first} and {last} stand for its bounds, or "
+            "keep it",
+        )
+    ]
+
+
+def _bounds(candidate: Candidate, role: Role) -> tuple[float | None, float | None, str]:
+    """Return a limit's bounds, or the run-time value that is one."""
+    if candidate.operators.acts_as(role.op) == "Relu":
+        return 0.0, float("inf"), ""
+    low, high = (parameter(candidate.overlay, role, n) for n in ("min", "max"))
+    if low.runtime or high.runtime:
+        return None, None, low.runtime or high.runtime
+    return _bound(low.value, float("-inf")), _bound(high.value, float("inf")), ""
+
+
+def _bound(value: object, default: float) -> float:
+    if isinstance(value, tuple):
+        value = value[0] if value else None
+    return default if value is None else float(str(value))
+
+
+@check("same-encoding", "requantize")
+def same_encoding(candidate: Candidate, args: Args) -> Outcomes:
+    """Scale and zero point are the same in front of the operator and behind it."""
+    found = []
+    for key, word in (("scales", "scale"), ("zeros", "zero point")):
+        first, second = (str(n) for n in args[key])
+        a, b = candidate.bound.get(first, ""), candidate.bound.get(second, "")
+        if a == b:
+            continue
+        left, right = _array(candidate, first), _array(candidate, second)
+        if (a and left is None) or (b and right is None):
+            found.append(unknown(b or a, f"the {word}s {a} and {b} cannot be compared"))
+            continue
+        zero = np.zeros(1)
+        one, two = (left if left is not None else zero), (right if right is not None else zero)
+        same = one.size == two.size and bool(np.all(one.reshape(-1) == two.reshape(-1)))
+        if not same:
+            shown = f"{constant(candidate.overlay, a)} and {constant(candidate.overlay, b)}"
+            found.append(
+                fail(
+                    candidate.consumer.node.label,
+                    f"the {word} is {shown}",
+                    f"give both sides one {word}: moving data does not change its range",
+                )
+            )
+    return found or None

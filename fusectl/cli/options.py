@@ -1,0 +1,22 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import click
+
+extra_rules = click.option(
+    "--rules",
+    "folders",
+    multiple=True,
+    metavar="PATH",
+    help="Rules and targets of your own: a YAML file or a folder. May be repeated.",
+)
+
+list_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the list.",
+)

@@ -1,0 +1,33 @@
+"""The YAML files behind the rules and targets: those that ship and those of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fusectl.errors import UsageError
+from fusectl.tables.resolve import rules_root
+from fusectl.tables.rules import read_rule_file
+from fusectl.tables.schema import RuleDoc
+
+
+def yaml_files(entries: Iterable[str]) -> Iterator[Path]:
+    """Yield files, and those below folders. Raises UsageError for what does not exist."""
+    for entry in map(Path, entries):
+        if not entry.exists():
+            raise UsageError(f"{entry}: no such file or folder")
+        if entry.is_dir():
+            yield from sorted((*entry.rglob("*.yaml"), *entry.rglob("*.yml")))
+        else:
+            yield entry
+
+
+def rule_documents(folders: Iterable[str]) -> dict[str, RuleDoc]:
+    """Return every rule as written, by id; a user's one takes the place of a shipped one."""
+    shipped = sorted((rules_root() / "fusions").glob("*.yaml"))
+    found: dict[str, RuleDoc] = {}
+    for path in (*shipped, *yaml_files(folders)):
+        file, _ = read_rule_file(path)
+        if file is not None:
+            found.update({doc.id.value: doc for doc in file.rules})
+    return found
