@@ -44,7 +44,9 @@ def extract_decision(
     try:
         written = parse(target, data)
     except ModelError as error:
-        raise UsageError(f"{error}: the extracted model cannot be written as text; use .onnx") from None
+        raise UsageError(
+            f"{error}: the extracted model cannot be written as text; use .onnx"
+        ) from None
     if not _same(decision, explain)(written):
         raise UsageError(f"{target}: as text the model decides otherwise; use .onnx")
     write(data, target)

@@ -1,4 +1,4 @@
-"""The passes that open and close fusions: eliminate, fold, merge equal nodes."""
+"""The passes that open and close fusions: eliminate, retype, merge equal nodes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fusectl.decide.noop import NO_OPS
+from fusectl.graph.fold import NOT_FOLDED
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import Node
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import Fold, Retype
-
-_RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli")
-_NOT_FOLDED = frozenset((*_RANDOM, "Multinomial", "If", "Loop", "Scan", "SequenceEmpty"))
+from fusectl.tables.schema import Retype
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,31 +35,11 @@ def eliminate(overlay: Overlay, ops: Iterable[str], step: int) -> list[Removed]:
     return removed
 
 
-def fold(overlay: Overlay, how: Fold) -> None:
-    """Make constants of nodes that read only constants, and of the shapes of static values."""
-    left = _NOT_FOLDED.union(how.except_)
-    for group in overlay.groups:
-        if not group.alive or group.fused or group.op in left or not group.outputs:
-            continue
-        if "." in group.op or any(o in overlay.returned for o in group.outputs):
-            continue
-        if how.shapes and group.op in ("Shape", "Size") and _static(overlay, group):
-            overlay.fold(group)
-            continue
-        reads = [v for v in group.inputs if v]
-        if reads and all(overlay.is_constant(v) for v in reads):
-            overlay.fold(group)
-
-
-def _static(overlay: Overlay, group: Group) -> bool:
-    return overlay.type_of(group.inputs[0]).static is not None
-
-
 def merge_equal(overlay: Overlay) -> None:
     """Merge nodes that compute the same from the same inputs."""
     seen: dict[tuple[object, ...], Group] = {}
     for group in list(overlay.groups):
-        if not group.alive or group.fused or group.op in _NOT_FOLDED:
+        if not group.alive or group.fused or group.op in NOT_FOLDED:
             continue
         if any(o in overlay.returned or o in overlay.captured for o in group.outputs):
             continue

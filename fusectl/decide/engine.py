@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from fusectl.checks.limits import holds
 from fusectl.checks.users import duplicable, other_readers
-from fusectl.decide.cleanup import Removed, eliminate, fold, merge_equal, retype
+from fusectl.decide.cleanup import Removed, eliminate, merge_equal, retype
 from fusectl.decide.judge import Ruling, judge
+from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import GraphView, ModelView
 from fusectl.match import Candidate, Role, search, walk
@@ -108,7 +109,7 @@ class _Scope:
             names = [t.value for t in step.eliminate]
             self.removed += eliminate(self.overlay, names, number)
         elif step.fold is not None:
-            fold(self.overlay, step.fold)
+            fold(self.overlay, step.fold.except_, step.fold.shapes)
         elif step.retype is not None:
             retype(self.overlay, step.retype, self.operators)
         elif step.cse:

@@ -14,6 +14,7 @@ from fusectl.errors import ModelError
 from fusectl.graph import functions, order
 from fusectl.graph.constants import SMALL, Array, Constants, Weights
 from fusectl.graph.read import parse, read_bytes
+from fusectl.graph.refine import refine
 from fusectl.graph.shapes import bodies, has_bodies, infer, types_of
 from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, ModelView, Node, Step
@@ -58,13 +59,16 @@ class _Loader:
         view, model = self.view, self.model
         view.opsets = self._opsets(model.opset_import)
         self._drop_weights(model.graph, ())
+        if order.sort(model.graph, self.name):
+            view.note("warning", "the nodes are not in topological order; sorted for this report")
         inferred, trouble = infer(model, self.alike)
         if trouble:
             view.note("warning", f"shape inference failed: {trouble}; explained with what is known")
         # Before IR version 4 every initializer also had to be an input; since then such an
         # initializer is a default that the caller may override, hence not constant.
         overridable = model.ir_version >= 4
-        self._graph(model.graph, inferred.graph, (), None, view.opsets, overridable)
+        main = self._graph(model.graph, inferred.graph, (), None, view.opsets, overridable)
+        self._inner(main, inferred.graph)
         return view
 
     def _opsets(self, imports: object) -> dict[str, int]:
@@ -126,7 +130,8 @@ class _Loader:
         )
         order.arrange(view, set(i.name for i in graph.initializer), self.name)
         self.view.graphs.append(view)
-        self._inner(view, typed)
+        if parent is None and not scope:
+            refine(view, self.model, lambda m: dict(types_of(infer(m, self.alike)[0].graph)))
         return view
 
     def _constants(
@@ -168,7 +173,9 @@ class _Loader:
                     step = Step(node=node.label, attr=name)
                     inner_typed = typed.node[node.index].attribute
                     inferred = inner_typed[attribute].g if attribute < len(inner_typed) else body
-                    self._graph(body, inferred, (*view.scope, step), view, view.opsets, False)
+                    scope = (*view.scope, step)
+                    made = self._graph(body, inferred, scope, view, view.opsets, False)
+                    self._inner(made, inferred)
 
     def _call(self, view: GraphView, node: Node, function: onnx.FunctionProto) -> None:
         name = f"{function.domain}.{function.name}" if function.domain else function.name
@@ -187,9 +194,9 @@ class _Loader:
                 constants.renamed[formal] = (view.constants, actual)
         scope = (*view.scope, Step(function=name, call=node.label))
         opsets = self._opsets(function.opset_import)
-        self.seen_calls[key] = self._graph(
-            body.graph, inferred.graph, scope, None, opsets, False, constants
-        )
+        made = self._graph(body.graph, inferred.graph, scope, None, opsets, False, constants)
+        self.seen_calls[key] = made
+        self._inner(made, inferred.graph)
 
 
 def _big(tensor: onnx.TensorProto) -> bool:

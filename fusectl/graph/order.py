@@ -6,13 +6,76 @@ import onnx
 
 from fusectl.errors import ModelError
 from fusectl.graph.shapes import bodies, has_bodies
-from fusectl.graph.view import GraphView, Node
+from fusectl.graph.view import GraphView
+
+
+def sort(graph: onnx.GraphProto, name: str) -> bool:
+    """Bring the nodes of a graph and of its bodies into topological order; True where one moved.
+
+    Raises ModelError for a cycle.
+    """
+    moved = False
+    for node in graph.node:
+        if has_bodies(node):
+            for _, body in bodies(node):
+                moved = sort(body, name) or moved
+    makers = {output: i for i, node in enumerate(graph.node) for output in node.output if output}
+    needs = [[makers[v] for v in _reads(node) if v in makers] for node in graph.node]
+    if all(n < i for i, needed in enumerate(needs) for n in needed):
+        return moved
+    order = _depth_first(graph, needs, name)
+    nodes = [onnx.NodeProto.FromString(graph.node[i].SerializeToString()) for i in order]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return True
+
+
+def _reads(node: onnx.NodeProto) -> list[str]:
+    reads = list(node.input)
+    if has_bodies(node):
+        reads.extend(captures(node))
+    return reads
+
+
+def _depth_first(graph: onnx.GraphProto, needs: list[list[int]], name: str) -> list[int]:
+    """Order that keeps the file's where it can."""
+    done: dict[int, bool] = {}
+    result: list[int] = []
+    for start in range(len(needs)):
+        if start in done:
+            continue
+        done[start] = False
+        stack = [(start, iter(needs[start]))]
+        while stack:
+            index, rest = stack[-1]
+            for needed in rest:
+                if done.get(needed):
+                    continue
+                if needed in done:
+                    raise ModelError(_cycle(graph, index, needed, name))
+                done[needed] = False
+                stack.append((needed, iter(needs[needed])))
+                break
+            else:
+                done[index] = True
+                result.append(index)
+                stack.pop()
+    return result
+
+
+def _cycle(graph: onnx.GraphProto, index: int, needed: int, name: str) -> str:
+    node, other = graph.node[index], graph.node[needed]
+    value = next((v for v in node.input if v in other.output), "")
+    label, source = node.name or node.output[0], other.name or other.output[0]
+    return (
+        f"{name}: the nodes form a cycle: {label} needs {value!r} of {source}, which needs {label}"
+    )
 
 
 def arrange(view: GraphView, stored: set[str], name: str) -> None:
-    """Fill in producers and captures and sort the nodes.
+    """Fill in producers and captures.
 
-    Raises ModelError for a value made twice, a cycle, or a value that exists nowhere.
+    Raises ModelError for a value that is made twice or exists nowhere.
     """
     for node in view.nodes:
         for output in node.outputs:
@@ -25,23 +88,14 @@ def arrange(view: GraphView, stored: set[str], name: str) -> None:
                     f"{node.label}"
                 )
             view.producers[output] = node
-    reads = {node.index: _captures(node.proto) for node in view.nodes if has_bodies(node.proto)}
-    for index, names in reads.items():
-        for value in names:
-            if value in view.producers or value in view.inputs or value in stored:
-                view.captured.setdefault(value, []).append(view.nodes[index])
-    _check_reads(view, stored, reads, name)
-    if not _in_order(view, reads):
-        view.nodes = _sorted(view, reads, name)
-        view.model.note("warning", "the nodes are not in topological order; sorted for this report")
-
-
-def _check_reads(
-    view: GraphView, stored: set[str], reads: dict[int, dict[str, None]], name: str
-) -> None:
+    inner = {node.index: captures(node.proto) for node in view.nodes if has_bodies(node.proto)}
     here = set(view.producers) | set(view.inputs) | stored
+    for index, names in inner.items():
+        for value in names:
+            if value in here:
+                view.captured.setdefault(value, []).append(view.nodes[index])
     for node in view.nodes:
-        for value in (*node.inputs, *reads.get(node.index, ())):
+        for value in (*node.inputs, *inner.get(node.index, ())):
             if value and value not in here and not _outside(view, value):
                 raise ModelError(
                     f"{name}: node {node.label} reads the value {value!r}, which exists nowhere"
@@ -62,8 +116,8 @@ def _outside(view: GraphView, value: str) -> bool:
     return False
 
 
-def _captures(proto: onnx.NodeProto) -> dict[str, None]:
-    """Names that a node's bodies read from outside, in reading order."""
+def captures(proto: onnx.NodeProto) -> dict[str, None]:
+    """Return the names that a node's bodies read from outside, in reading order."""
     found: dict[str, None] = {}
     for _, body in bodies(proto):
         inner = {i.name for i in body.input} | {t.name for t in body.initializer}
@@ -72,53 +126,7 @@ def _captures(proto: onnx.NodeProto) -> dict[str, None]:
             inner.update(node.output)
         wanted: list[str] = []
         for node in body.node:
-            wanted.extend(node.input)
-            if has_bodies(node):
-                wanted.extend(_captures(node))
+            wanted.extend(_reads(node))
         wanted.extend(o.name for o in body.output)
         found.update((value, None) for value in wanted if value and value not in inner)
     return found
-
-
-def _in_order(view: GraphView, reads: dict[int, dict[str, None]]) -> bool:
-    made: set[str] = set()
-    producers = view.producers
-    for node in view.nodes:
-        for value in node.inputs:
-            if value in producers and value not in made:
-                return False
-        for value in reads.get(node.index, ()):
-            if value in producers and value not in made:
-                return False
-        made.update(node.outputs)
-    return True
-
-
-def _sorted(view: GraphView, reads: dict[int, dict[str, None]], name: str) -> tuple[Node, ...]:
-    """Depth-first order that keeps the file's order where it can."""
-    done: dict[int, bool] = {}
-    result: list[Node] = []
-    for start in view.nodes:
-        stack = [(start, iter((*start.inputs, *reads.get(start.index, ()))))]
-        if start.index in done:
-            continue
-        done[start.index] = False
-        while stack:
-            node, rest = stack[-1]
-            for value in rest:
-                needed = view.producers.get(value)
-                if needed is None or done.get(needed.index):
-                    continue
-                if needed.index in done:
-                    raise ModelError(
-                        f"{name}: the nodes form a cycle: {node.label} needs {value!r} of "
-                        f"{needed.label}, which needs {node.label}"
-                    )
-                done[needed.index] = False
-                stack.append((needed, iter((*needed.inputs, *reads.get(needed.index, ())))))
-                break
-            else:
-                done[node.index] = True
-                result.append(node)
-                stack.pop()
-    return tuple(result)

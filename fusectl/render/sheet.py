@@ -60,7 +60,9 @@ class Sheet:
         for part in parts:
             plain, style = part if isinstance(part, tuple) else (part, "")
             text.append(self.fit(plain, room), style)
-        first, *rest = self._cut(self._wrap(text, self.width - inset, room), most, room)
+        wide = self.width - inset
+        lines = self._cut(self._wrap(text, wide, room), most, wide if most == 1 else room)
+        first, *rest = lines
         self.lines.append(Text(self.symbols(lead) + " " * indent).append_text(first))
         rails = self.symbols(lead if rail is None else rail)
         for line in rest:
@@ -112,12 +114,14 @@ class Sheet:
             self.lines.pop()
 
     def _cut(self, lines: list[Text], most: int, room: int) -> list[Text]:
+        """Leave out the lines after ``most``; dots stand at the end of the last one."""
         if not most or len(lines) <= most:
             return lines
-        last = lines[most - 1]
-        while " " in last.plain.strip() and cell_len(f"{last.plain} {self.dots}") > room:
-            last.right_crop(len(last.plain) - last.plain.rindex(" "))
-        return [*lines[: most - 1], last.append(f" {self.dots}")]
+        last, tail = lines[most - 1], f" {self.dots}"
+        while last.plain.strip() and cell_len(last.plain + tail) > room:
+            kept = last.plain.rstrip().rpartition(" ")[0]
+            last = last[: len(kept)] if kept.strip() else last[:-1]
+        return [*lines[: most - 1], last.append(tail)]
 
     def print(self) -> None:
         """Print the lines as they are."""

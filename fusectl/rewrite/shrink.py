@@ -103,7 +103,9 @@ class _Search:
                     part.add(place)
         part.update(self._before())
         for place, node in enumerate(source.nodes):
-            if node.name in self.wanted.names or (node.output and node.output[0] in self.wanted.names):
+            if node.name in self.wanted.names or (
+                node.output and node.output[0] in self.wanted.names
+            ):
                 part.add(place)
         for name in self.wanted.names:
             if name in source.view.constants:

@@ -26,7 +26,8 @@ from fusectl.report.types import (
 CLASSES = {
     "requantize": "adjacency", "clip": "adjacency", "cast": "adjacency", "layout": "adjacency",
     "multi-user": "users", "graph-output": "users", "already-fused": "state", "claimed": "state",
-    "op-mismatch": "pattern", "constant-value": "pattern", "shape": "pattern",
+    "op-mismatch": "pattern", "constant-value": "pattern", "not-constant": "pattern",
+    "shape": "pattern",
     "unsupported-op": "target", "unsupported-activation": "target", "unsupported-dtype": "target",
     "inexact": "numerics", "not-profitable": "policy",
 }  # fmt: skip

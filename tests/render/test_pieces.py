@@ -99,7 +99,7 @@ def test_chains_are_told_once_and_in_order() -> None:
     found = chains(examples.chain().decisions)
     assert [len(c.decisions) for c in found] == [2]
     assert found[0].operators == "MatMul + Add + Relu -> FusedGemm"
-    assert found[0].rules == "matmul-bias, then gemm-activation"
+    assert found[0].rules == "matmul-bias, gemm-activation"
     assert found[0].label == "mm"
 
 

@@ -132,7 +132,7 @@ def test_the_machine_never_comes_before_what_can_be_fixed() -> None:
     found.append(decision("mm:MatMul:u", "act:Sigmoid", multi_user("u", "act", "side")))
     text = text_of(report(found))
     assert text.index("1. multi-user") < text.index(
-        "Not on this machine: 30 edges (unsupported-op 30)"
+        "Not on this machine: 30 candidates (unsupported-op 30)"
     )
     assert "gain 1 fusion:" in text
 
@@ -142,7 +142,7 @@ def test_an_edge_that_another_rule_fuses_is_no_loss() -> None:
     kept = decision("mm:MatMul:u", "act:Sigmoid", multi_user("u", "act", "side"), rule="other")
     text = text_of(report([fused, kept]))
     assert "gain" not in text
-    assert "Fused by another rule: 1 edge (multi-user 1)" in text
+    assert "Fused another way: 1 candidate (multi-user 1)" in text
 
 
 def test_names_and_numbers_do_not_split_a_cause() -> None:
@@ -161,7 +161,7 @@ def test_two_blockers_are_told_when_no_single_one_decides() -> None:
     found = [decision(f"mm_{i}:MatMul:u", f"act_{i}:Sigmoid", *both) for i in range(9)]
     text = text_of(report(found))
     assert "No single change gains a fusion; the nearest needs two:" in text
-    assert "More than one thing to fix: 9 edges (clip + multi-user 9)" in text
+    assert "More than one thing to fix: 9 candidates (clip + multi-user 9)" in text
     assert text.index("help: remove c") < text.index("9 candidates")
 
 
@@ -176,3 +176,53 @@ def test_escapes_keep_letters_of_every_script() -> None:
     text = text_of(report([kept]))
     assert "слой_é_层" in text
     assert all(unicodedata.category(c) != "Cc" for c in text if c != "\n")
+
+
+def test_a_hundred_readers_take_a_few_lines() -> None:
+    shared = multi_user("u", "act", *(f"/decoder/block.{i}/attention/Add" for i in range(100)))
+    found = [decision(f"mm_{i}:MatMul:u", f"act_{i}:Sigmoid", shared) for i in range(9)]
+    lines = text_of(report(found)).splitlines()
+    assert len(lines) < 25
+    assert any(line.endswith(" …") for line in lines)
+    assert "block.99" in text_of(report(found), Options(full=True))
+
+
+def test_findings_that_differ_in_names_are_one_thing_to_fix() -> None:
+    constants = [
+        blocker("not-constant", f"w{i}", f"w{i} is an input", help=f"make w{i} an initializer")
+        for i in range(3)
+    ]
+    text = text_of(report([decision("conv:Conv", "bn:BatchNormalization", *constants)]))
+    assert "Fix this one thing, gain 1 fusion:" in text
+    assert text.count("The same holds for w1, w2.") == 2
+
+
+def test_findings_with_different_remedies_are_all_told() -> None:
+    both = [
+        blocker("requantize", "q", "q stands between", help="take q out"),
+        blocker("requantize", "mm", "mm requantises", help="quantise the pair as one unit"),
+    ]
+    text = text_of(report([decision("mm:MatMulInteger", "act:Sigmoid", *both)]))
+    assert "the nearest needs two: requantize, requantize" in text
+    assert "take q out" in text
+    assert "quantise the pair" in text
+
+
+def test_what_the_machine_lacks_is_told_when_nothing_can_be_fixed() -> None:
+    path = blocker("unsupported-op", "mm", "no path", "The target has a path", "ask another target")
+    text = text_of(report([decision(f"m{i}:MatMul", f"a{i}:Sigmoid", path) for i in range(9)]))
+    assert "Nothing in the model to fix; what this machine lacks most:" in text
+    assert "help: ask another target." in text
+
+
+def test_a_doubtful_cause_is_not_called_a_gain() -> None:
+    text = text_of(examples.near_miss())
+    assert "No sure gain; worth a look:" in text
+    assert "9 of 10 nodes match; node pow_3: expected Pow with exponent 2, found Pow" in text
+
+
+def test_the_title_is_one_line_and_keeps_the_end_of_the_path() -> None:
+    made = report([], Extras(path="/a/very/long/path/" * 9 + "model.onnx"))
+    first = text_of(made, Options(default_target=True)).splitlines()[0]
+    assert first.endswith("model.onnx: 12 nodes, opset 17, target ideal v1 (default)")
+    assert first.startswith("…")

@@ -1,0 +1,33 @@
+"""Constant folding on an overlay: what is computed from constants alone is a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fusectl.graph.overlay import Group, Overlay
+
+_RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli")
+NOT_FOLDED = frozenset((*_RANDOM, "Multinomial", "If", "Loop", "Scan", "SequenceEmpty"))
+
+
+def fold(overlay: Overlay, left: Iterable[str] = (), shapes: bool = True) -> None:
+    """Fold every node that reads only constants, except operators in ``left``.
+
+    ``shapes``: the Shape of a value whose dimensions are all numbers is a constant as well.
+    """
+    kept = NOT_FOLDED.union(left)
+    for group in overlay.groups:
+        if not group.alive or group.fused or group.op in kept or not group.outputs:
+            continue
+        if "." in group.op or any(o in overlay.returned for o in group.outputs):
+            continue
+        if shapes and group.op in ("Shape", "Size") and _static(overlay, group):
+            overlay.fold(group)
+            continue
+        reads = [v for v in group.inputs if v]
+        if reads and all(overlay.is_constant(v) for v in reads):
+            overlay.fold(group)
+
+
+def _static(overlay: Overlay, group: Group) -> bool:
+    return overlay.type_of(group.inputs[0]).static is not None
