@@ -51,7 +51,7 @@ def explain(
         hint = did_you_mean(name, catalog.rules)
         raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
     with _no_collection():
-        loaded = load_model(model, catalog.operators.alike())
+        loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
         runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
         return build(loaded, chosen, catalog.operators, runs)
 

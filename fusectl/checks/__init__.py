@@ -7,7 +7,6 @@ from fusectl.checks import (
     movement,
     pattern,
     policy,
-    reduction,
     shapes,
     state,
     users,
@@ -16,5 +15,5 @@ from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outco
 
 __all__ = [
     "ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome",
-    "adjacency", "encoding", "known_names", "machine", "movement", "pattern", "policy", "reduction", "shapes", "state", "users",
+    "adjacency", "encoding", "known_names", "machine", "movement", "pattern", "policy", "shapes", "state", "users",
 ]  # fmt: skip

@@ -102,3 +102,14 @@ def same_encoding(candidate: Candidate, args: Args) -> Outcomes:
                 )
             )
     return found or None
+
+
+@check("positive-scale", "constant-value")
+def positive_scale(candidate: Candidate, args: Args) -> Outcomes:
+    """The scale is positive, so that codes stand in the order of the numbers they mean."""
+    name = str(args["scale"])
+    scale = _array(candidate, name)
+    if scale is None or bool(np.all(scale.astype(np.float64) > 0)):
+        return None
+    value = candidate.bound.get(name, name)
+    return [fail(value, f"{value} is not positive: the largest code is the smallest number")]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from fusectl.checks.describe import constant, number
 from fusectl.checks.parameters import matches, parameter
+from fusectl.checks.reduction import axes_outcomes
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.constants import Unreadable
 from fusectl.match.candidate import Candidate
@@ -57,6 +59,9 @@ def attribute_outcomes(candidate: Candidate, facts: Mapping[str, Where]) -> Iter
         role = candidate.role_of(value)
         if role is None:
             continue
+        if fact.axes:
+            for outcome in axes_outcomes(candidate, role, fact.axes == "last"):
+                yield replace(outcome, where=fact.span)
         for name, wanted in fact.attrs.items():
             yield from _parameter(candidate, value, name, wanted.value, fact)
 
@@ -196,22 +201,6 @@ def _elements(
             f"is {fact.elements}",
             where=fact.span,
         )
-
-
-@check("operand-count", "op-mismatch")
-def operand_count(candidate: Candidate, args: Args) -> Outcomes:
-    """Variadic nodes have as many inputs as the pattern."""
-    found = []
-    for name, fact in candidate.pattern.where.items():
-        role = candidate.role_of(name)
-        if fact.inputs is None or role is None:
-            continue
-        count = sum(bool(v) for v in role.inputs)
-        if count != fact.inputs:
-            found.append(
-                fail(role.node.label, f"{count} inputs, the pattern has {fact.inputs}", "keep it")
-            )
-    return found or None
 
 
 @check("outputs-unused", "extra-outputs")

@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 from fusectl.checks.parameters import parameter
-from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
+from fusectl.checks.registry import Outcome, fail, runtime, unknown
 from fusectl.match.candidate import Candidate, Role
 
 
-@check("reduces-tail", "attribute")
-def reduces_tail(candidate: Candidate, args: Args) -> Outcomes:
-    """The means are taken over the last axes of the value, and the axes are kept."""
-    names = args["nodes"]
-    found: list[Outcome] = []
-    for name in (names,) if isinstance(names, str) else names:
-        role = candidate.role_of(name)
-        if role is not None:
-            found += _tail(candidate, role)
-    return found or None
-
-
-@check("reduces-last", "attribute")
-def reduces_last(candidate: Candidate, args: Args) -> Outcomes:
-    """The reductions are taken over the last axis of the value alone."""
-    names = args["nodes"]
-    found: list[Outcome] = []
-    for name in (names,) if isinstance(names, str) else names:
-        role = candidate.role_of(name)
-        if role is not None:
-            found += _tail(candidate, role, only_last=True)
-    return found or None
-
-
-def _tail(candidate: Candidate, role: Role, only_last: bool = False) -> list[Outcome]:
+def axes_outcomes(candidate: Candidate, role: Role, only_last: bool) -> list[Outcome]:
+    """Hold a reduction against "over the last axes" or "over the last axis alone"."""
     overlay, label = candidate.overlay, role.node.label
     found: list[Outcome] = []
     keepdims = parameter(overlay, role, "keepdims").value

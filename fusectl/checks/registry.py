@@ -59,7 +59,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Names that stand for several checks in a rule's ``require``."""
 
 ALWAYS: tuple[str, ...] = (
-    "nodes-match", "operand-count", "attributes", "constants", "constant-values", "operands", "outputs-unused",
+    "nodes-match", "attributes", "constants", "constant-values", "operands", "outputs-unused",
     "unclaimed", "equivalence", "enabled",
 )  # fmt: skip
 """Checks that run on every candidate."""

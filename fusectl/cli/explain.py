@@ -11,11 +11,14 @@ from fusectl.cli.output import show, tell, write
 from fusectl.cli.progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
     from fusectl.render import Options
     from fusectl.report.filter import Filter, Names
     from fusectl.report.types import Report
+    from fusectl.rewrite.source import Model
     from fusectl.tables import Catalog
 
 FORMATS = ("text", "concise", "json", "jsonl", "markdown")
@@ -23,7 +26,7 @@ _SAYS_TARGET = ("text", "markdown")
 """Formats that say themselves that the target is the default one."""
 
 
-@click.command()
+@click.command(short_help="Explain every fusion candidate of a model.")
 @click.argument("model", metavar="MODEL")
 @click.option("--target", metavar="T", help="A target's id, or its YAML file.")
 @extra_rules
@@ -86,22 +89,28 @@ def explain(
     wanted = Filter(node, edge, rule, reason, verdict or "")
     check_rules(wanted, catalog.rules)
     chosen = catalog.target(target or api.DEFAULT_TARGET)
-    call = {"equivalence": equivalence or "", "skip": skip}
+
+    def ask(model: str | Model, step: Callable[[str], None] | None = None) -> Report:
+        return api.explain(
+            model,
+            chosen,
+            rules=catalog,
+            equivalence=equivalence or "",
+            skip=skip,
+            progress=step,
+        )
+
     with progress(model) as step:
-        report = api.explain(model, chosen, rules=catalog, progress=step, **call)
+        report = ask(model, step)
     _check_names(report, wanted, model, catalog)
     selected = select(report, wanted)
     if extract:
         from fusectl.cli.extract import extract_decision
 
-        written = extract_decision(
-            model,
-            selected,
-            report,
-            lambda m: api.explain(m, chosen, rules=catalog, **call),
-            catalog.operators.alike(),
-            extract,
-        )
+        with progress(extract):
+            written = extract_decision(
+                model, selected, report, ask, catalog.operators.alike(), extract
+            )
     options = Options(why, full, uncovered or reason == "no-rule", target is None)
     _emit(selected, form, options, output)
     if extract:

@@ -11,7 +11,7 @@ from fusectl.graph.view import Step
 from fusectl.report import Decision, Report
 from fusectl.rewrite.extract import check_ending, encode
 from fusectl.rewrite.shrink import Holds, Wanted, smallest
-from fusectl.rewrite.source import open_source
+from fusectl.rewrite.source import Model, open_source
 
 _SHOWN = 3
 
@@ -20,7 +20,7 @@ def extract_decision(
     path: str,
     selected: Report,
     whole: Report,
-    explain: Callable[[object], Report],
+    explain: Callable[[Model], Report],
     alike: Mapping[str, str],
     target: str,
 ) -> str:
@@ -47,13 +47,12 @@ def extract_decision(
         raise UsageError(
             f"{error}: the extracted model cannot be written as text; use .onnx"
         ) from None
-    if not _same(decision, explain)(written):
+    after = explain(written)
+    if not _has(after, decision):
         raise UsageError(f"{target}: as text the model decides otherwise; use .onnx")
     write(data, target)
-    return (
-        f"{target}: {len(model.graph.node)} of {selected.model.nodes} nodes, the same decision: "
-        f"{_told(decision)}"
-    )
+    size = f"{after.model.nodes} of {whole.model.nodes} nodes"
+    return f"{target}: {size}, the same decision: {_told(decision)}"
 
 
 def _only(report: Report) -> Decision:
@@ -109,15 +108,18 @@ def _key(decision: Decision) -> tuple[object, ...]:
     )
 
 
-def _same(decision: Decision, explain: Callable[[object], Report]) -> Holds:
-    """Return a test of models: whether the decision is there."""
+def _has(report: Report, decision: Decision) -> bool:
     key = _key(decision)
+    return any(_key(d) == key for d in report.decisions)
 
-    def holds(model: object) -> bool:
+
+def _same(decision: Decision, explain: Callable[[Model], Report]) -> Holds:
+    """Return a test of models: whether the decision is there."""
+
+    def holds(model: Model) -> bool:
         try:
-            report = explain(model)
+            return _has(explain(model), decision)
         except FusectlError:
             return False
-        return any(_key(d) == key for d in report.decisions)
 
     return holds

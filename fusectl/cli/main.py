@@ -6,9 +6,12 @@ the command that runs, so that ``--help`` and ``--version`` answer at once.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
 import warnings
+from dataclasses import replace
 from typing import NoReturn
 
 import click
@@ -19,10 +22,12 @@ from fusectl.cli.output import tell
 from fusectl.cli.reasons import reasons
 from fusectl.cli.rules import rules
 from fusectl.cli.targets import targets
-from fusectl.errors import FusectlError, TableError, did_you_mean
+from fusectl.errors import FusectlError, Problem, Span, TableError, did_you_mean
 
 DONE, FOUND, UNUSABLE, BUG, PIPE, INTERRUPTED = 0, 1, 2, 3, 141, 130
 """Exit codes; the last two are what a shell gives for SIGPIPE and SIGINT."""
+
+_PLACE = re.compile(r"[^\n]+?:\d+:\d+: ")
 
 
 class Commands(click.Group):
@@ -71,9 +76,9 @@ def _guarded(args: list[str]) -> int:
     try:
         return _called(args)
     except TableError as error:
-        tell(*map(str, error.problems))
+        tell(*map(_placed, error.problems))
     except FusectlError as error:
-        tell(f"fusectl: {error}")
+        tell(_named(str(error)))
     except click.UsageError as error:
         tell(*_usage(error))
     except click.ClickException as error:
@@ -97,6 +102,18 @@ def _called(args: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     return code if isinstance(code, int) else DONE
+
+
+def _placed(problem: Problem) -> str:
+    """Return a problem of a file as ``file:line:column: message``, also of a file as a whole."""
+    if problem.span.line:
+        return str(problem)
+    return str(replace(problem, span=Span(problem.span.file, 1, 1)))
+
+
+def _named(message: str) -> str:
+    """Return a message after the program's name, or after the place in a file that it names."""
+    return message if _PLACE.match(message) else f"fusectl: {message}"
 
 
 def _usage(error: click.UsageError) -> list[str]:
@@ -126,7 +143,5 @@ def _report_bug(error: Exception) -> None:
 
 def _silence() -> None:
     """Give standard output somewhere to flush to when Python ends."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -67,10 +68,9 @@ def _to_stream(stream: TextIO, data: str | bytes) -> None:
 
 def show(draw: Callable[[Console], None]) -> None:
     """Draw on standard output with rich: colour on a terminal, 80 plain cells elsewhere."""
-    console = _console(sys.stdout)
-    with console.capture() as captured:
-        draw(console)
-    write(captured.get())
+    sketch = _Sketch(sys.stdout)
+    draw(_console(sketch))
+    write(sketch.getvalue())
 
 
 def show_page(markdown: str) -> None:
@@ -86,6 +86,22 @@ def show_page(markdown: str) -> None:
         console.print(Markdown(text))
 
     show(draw)
+
+
+class _Sketch(io.StringIO):
+    """Collects what is drawn for a stream, and looks to rich like that stream."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(newline="")
+        self._encoding = stream.encoding or "utf-8"
+        self._terminal = stream.isatty()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+    def isatty(self) -> bool:
+        return self._terminal
 
 
 def _console(stream: TextIO) -> Console:

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator
 from fusectl.checks import ALWAYS, CHECKS, GROUPS, TARGET, Check
 from fusectl.cli.facts import fact, facts, stated, words
 from fusectl.tables import Rule, Target
-from fusectl.tables.schema import Example, PassDoc, PathDoc, RuleDoc, Where
+from fusectl.tables.schema import (
+    Example,
+    PassDoc,
+    PathDoc,
+    PatternText,
+    Range,
+    RuleDoc,
+    Where,
+)
 from fusectl.tables.targets import DEFAULT
 
 _COLUMNS = ("producers", "functions", "dtypes", "source")
@@ -37,15 +45,14 @@ def _about(rule: Rule) -> str:
 def _patterns(rule: Rule, doc: RuleDoc, level: int) -> Iterator[str]:
     yield f"{'#' * level} {'Patterns' if len(doc.patterns) > 1 else 'Pattern'}"
     for entry in doc.patterns:
-        text = getattr(entry, "nodes", entry)
-        name, where = getattr(entry, "name", ""), getattr(entry, "where", {})
-        told = [f"`{name}`"] if name else []
-        told += [f"{key} {facts(value)}" for key, value in stated(entry) if key == "opset"]
+        named = entry if isinstance(entry, PatternText) else PatternText(entry)
+        told = [f"`{named.name}`"] if named.name else []
+        told += [f"opset {facts(named.opset)}"] if named.opset != Range() else []
         if told:
             yield f"{', '.join(told)}:"
-        yield _fenced(text.value)
-        if where:
-            yield _bullets(_facts(where))
+        yield _fenced(named.nodes.value)
+        if named.where:
+            yield _bullets(_facts(named.where))
     if doc.where:
         yield "Where:"
         yield _bullets(_facts(doc.where))
@@ -56,8 +63,8 @@ def _patterns(rule: Rule, doc: RuleDoc, level: int) -> Iterator[str]:
 
 
 def _facts(where: dict[str, Where]) -> Iterator[str]:
-    for value, fact in where.items():
-        told = facts(fact)
+    for value, held in where.items():
+        told = facts(held)
         yield f"`{value}`: {told}" if told else f"`{value}`"
 
 
@@ -128,7 +135,7 @@ def _pass(step: PassDoc) -> str:
     told = dict(stated(step, ("source",)))
     kinds = [k for k in told if k not in ("repeat", "opset")]
     text = "; ".join(f"**{k}**" if told[k] is True else f"**{k}** {words(told[k])}" for k in kinds)
-    text += f"; repeated until nothing changes" if step.repeat == "fixpoint" else ""
+    text += "; repeated until nothing changes" if step.repeat == "fixpoint" else ""
     text += f"; opset {facts(step.opset)}" if "opset" in told else ""
     return text + (f" ({step.source})" if step.source else "")
 

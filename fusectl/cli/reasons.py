@@ -8,7 +8,7 @@ from fusectl.cli.options import list_format
 from fusectl.cli.output import show_page, write, write_lines
 
 
-@click.command()
+@click.command(short_help="What each reason means and what to do.")
 @click.argument("name", metavar="[NAME]", default="")
 @list_format
 def reasons(name: str, form: str) -> None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from fusectl.tables import Catalog, Rule
 
 
-@click.group()
+@click.group(short_help="What may be fused, on any machine.")
 def rules() -> None:
-    """List, show, check and test the rules: what may be fused, on any machine."""
+    """List, show, check and test rules: what may be fused, on any machine."""
 
 
 @rules.command("list")
@@ -49,7 +49,7 @@ def list_rules(folders: tuple[str, ...], form: str) -> None:
     write_lines(f"{r.id:<{width}}  {r.summary}" for r in found)
 
 
-@rules.command("show")
+@rules.command("show", short_help="Show one rule.")
 @click.argument("rule", metavar="ID")
 @extra_rules
 def show_rule(rule: str, folders: tuple[str, ...]) -> None:
@@ -66,7 +66,7 @@ def show_rule(rule: str, folders: tuple[str, ...]) -> None:
     show_page(rule_page(known[rule], rule_documents(folders)[rule]))
 
 
-@rules.command("check")
+@rules.command("check", short_help="Check files of rules.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 def check_rules(files: tuple[str, ...]) -> None:
     """Check files of rules: every problem with its place.
@@ -81,7 +81,7 @@ def check_rules(files: tuple[str, ...]) -> None:
         write_lines([f"{path}: {_count(len(read), 'rule')}, {_count(examples, 'example')}"])
 
 
-@rules.command("test")
+@rules.command("test", short_help="Run the examples of rules.")
 @click.argument("files", metavar="[FILE...]", nargs=-1)
 def test_rules(files: tuple[str, ...]) -> int:
     """Run the examples of rules: those that ship, or those in the given files.

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from fusectl.tables.schema import TargetDoc
 
 
-@click.group()
+@click.group(short_help="What a machine or a compiler can do.")
 def targets() -> None:
-    """List, show and check the targets: what a machine or a compiler can do."""
+    """List, show and check targets: what a machine or a compiler can do."""
 
 
 @targets.command("list")
@@ -47,7 +47,7 @@ def list_targets(folders: tuple[str, ...], form: str) -> None:
     write_lines(f"{doc.target.value:<{width}}  {doc.summary}" for doc in found)
 
 
-@targets.command("show")
+@targets.command("show", short_help="Show one target.")
 @click.argument("target", metavar="ID")
 @extra_rules
 def show_target(target: str, folders: tuple[str, ...]) -> None:
@@ -58,7 +58,7 @@ def show_target(target: str, folders: tuple[str, ...]) -> None:
     show_page(target_page(api.load_rules(*folders).target(target)))
 
 
-@targets.command("check")
+@targets.command("check", short_help="Check files of targets.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @extra_rules
 def check_targets(files: tuple[str, ...], folders: tuple[str, ...]) -> None:

@@ -125,11 +125,17 @@ def judge(candidate: Candidate, step: int, gate: Range | None = None) -> Ruling:
         tuple(dict.fromkeys(g.decision for g in parts if g.decision)),
         _nodes(candidate, parts),
         candidate.told_between,
-        candidate.swallows,
+        _swallowed(candidate),
         _materialised(candidate),
         worst is None,
         headline,
     )
+
+
+def _swallowed(candidate: Candidate) -> tuple[str, ...]:
+    """Values that would be gone, and the equal ones that an earlier pass merged with them."""
+    merged = candidate.overlay.merged
+    return tuple(n for v in candidate.swallows for n in (v, *merged.get(v, ())))
 
 
 def _nodes(candidate: Candidate, parts: tuple[Group, ...]) -> tuple[Node, ...]:

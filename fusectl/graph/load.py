@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from onnx import numpy_helper
 
 from fusectl.errors import ModelError
 from fusectl.graph import functions, order
+from fusectl.graph.dtypes import complete
 from fusectl.graph.constants import SMALL, Array, Constants, Weights
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.refine import refine
@@ -20,10 +21,15 @@ from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 
 
-def load_model(source: str | Path | onnx.ModelProto, alike: Mapping[str, str]) -> ModelView:
+def load_model(
+    source: str | Path | onnx.ModelProto,
+    alike: Mapping[str, str],
+    like_first: Collection[str] = (),
+) -> ModelView:
     """Load a model from a file, from standard input (``-``) or from a ModelProto.
 
-    ``alike`` maps operators outside ONNX to the ONNX operator of the same result shape.
+    ``alike`` maps operators outside ONNX to the ONNX operator of the same result shape;
+    ``like_first`` lists those whose result has at least the type of their first input.
     Raises ModelError where no graph can be made of it.
     """
     if isinstance(source, onnx.ModelProto):
@@ -35,7 +41,8 @@ def load_model(source: str | Path | onnx.ModelProto, alike: Mapping[str, str]) -
         model = parse(name, data)
         folder = None if name == "<stdin>" else Path(name).resolve().parent
     weights = Weights(folder, lambda: parse(name, data))
-    return _Loader(name, hashlib.sha256(data).hexdigest(), model, weights, alike).load()
+    sha256 = hashlib.sha256(data).hexdigest()
+    return _Loader(name, sha256, model, weights, alike, like_first).load()
 
 
 class _Loader:
@@ -46,11 +53,13 @@ class _Loader:
         model: onnx.ModelProto,
         weights: Weights,
         alike: Mapping[str, str],
+        like_first: Collection[str],
     ) -> None:
         self.name = name
         self.model = model
         self.weights = weights
         self.alike = alike
+        self.like_first = like_first
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.seen_calls: dict[object, GraphView] = {}
         self.view = ModelView(name, sha256, model.ir_version, {})
@@ -130,6 +139,7 @@ class _Loader:
         )
         order.arrange(view, set(i.name for i in graph.initializer), self.name)
         self.view.graphs.append(view)
+        complete(view, self.like_first)
         if parent is None and not scope:
             refine(view, self.model, lambda m: dict(types_of(infer(m, self.alike)[0].graph)))
         return view

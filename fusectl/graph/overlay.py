@@ -80,6 +80,7 @@ class Overlay:
         self.folded: dict[str, Group] = {}
         self.eliminated: dict[str, list[Node]] = {}
         self.retyped: dict[str, str] = {}
+        self.merged: dict[str, list[str]] = {}
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
@@ -210,9 +211,11 @@ class Overlay:
     def merge(self, group: Group, twin: Group) -> None:
         """Remove ``group``, whose results ``twin`` computes as well."""
         self._remove(group)
+        twin.members = (*group.members, *twin.members)
         for gone, source in zip(group.outputs, twin.outputs, strict=True):
             if gone and source:
                 self._redirect(gone, source)
+                self.merged.setdefault(source, []).extend((gone, *self.merged.pop(gone, ())))
 
     def _redirect(self, gone: str, source: str) -> None:
         moved = self.uses.pop(gone, [])

@@ -170,6 +170,8 @@ class _Search:
     def _assign(self, state: _State, index: int, role: Role) -> Iterator[_State]:
         """Yield the states in which ``role`` plays a node, one per operand order that fits."""
         node = self.pattern.nodes[index]
+        if not node.takes(role.inputs):
+            return
         orders = [role.inputs]
         if node.commutative and len(role.inputs) == 2:
             orders.append((role.inputs[1], role.inputs[0]))
@@ -192,6 +194,9 @@ class _Search:
                 if name in node.inputs and not (fact and (fact.optional or fact.absent)):
                     return False
                 continue
+            fact = self.pattern.where.get(name)
+            if fact is not None and fact.absent:
+                return False
             known = state.bound.setdefault(name, actual)
             if known != actual:
                 return False

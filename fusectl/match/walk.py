@@ -125,6 +125,8 @@ def _binds(fact: Where | None, actual: str, overlay: Overlay, strict: object) ->
     """
     if not actual:
         return fact is not None and (fact.optional or fact.absent)
+    if fact is not None and fact.absent:
+        return False
     if fact is None or fact.const is None or not strict or overlay.is_constant(actual):
         return True
     return fact.numbers is None and not isinstance(strict, tuple)
@@ -181,11 +183,12 @@ class _Walker:
 
     def _fits(self, group: Group, slot: int, value: str) -> Role | None:
         used = self.used
-        if group.op in used.ops and self._slot_fits(slot, group.inputs):
+        fits = group.op in used.ops and used.takes(group.inputs)
+        if fits and self._slot_fits(slot, group.inputs):
             return Role(group, group.last)
         if group.fused:
             for node in group.members:
-                if node.op in used.ops and value in node.inputs:
+                if node.op in used.ops and value in node.inputs and used.takes(node.inputs):
                     held = node.inputs.index(value)
                     if self._slot_fits(held, node.inputs):
                         return Role(group, node, held=True)

@@ -62,8 +62,9 @@ def _supply(source: Source, graph: onnx.GraphProto, value: str, plan: Plan) -> N
     tensor = source.tensor(value) if value in plan.data else None
     if tensor is not None:
         graph.initializer.append(tensor)
-    # Before IR version 4 every initializer is an input as well.
-    if tensor is None or source.model.ir_version < 4:
+    # Before IR version 4 initializers are inputs as well; later that would make them defaults.
+    both = source.model.ir_version < 4 and value in source.view.inputs
+    if tensor is None or both:
         graph.input.append(_info(source, value))
 
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import onnx
-
 from fusectl.graph.view import Step
 from fusectl.rewrite.extract import Plan, build, captured
-from fusectl.rewrite.source import Source, reads
+from fusectl.rewrite.source import Model, Source, reads
 
-Holds = Callable[[onnx.ModelProto], bool]
+Holds = Callable[[Model], bool]
 T = TypeVar("T", bound=Hashable)
 
 _RINGS = 5
@@ -39,7 +37,7 @@ class Wanted:
     seen_through: frozenset[str]
 
 
-def smallest(source: Source, wanted: Wanted, holds: Holds) -> onnx.ModelProto | None:
+def smallest(source: Source, wanted: Wanted, holds: Holds) -> Model | None:
     """Return the smallest model found for which ``holds`` is true, or None if there is none.
 
     The part grows around the core until it holds, then loses piece after piece while it does.
@@ -56,7 +54,7 @@ class _Search:
         places = source.makers
         self.core = frozenset(places[o] for o in wanted.core if o in places)
 
-    def run(self) -> onnx.ModelProto | None:
+    def run(self) -> Model | None:
         plan = self._grown()
         if plan is None:
             return None
@@ -181,7 +179,7 @@ class _Search:
         return plan
 
     def _hollows(self, place: int, plan: Plan) -> bool:
-        """Tell whether an If can be reduced: it captures from the part, which ignores its result."""
+        """Tell whether an If can be reduced: it only captures from the part."""
         node = self.source.nodes[place]
         if node.op_type != "If" or node.domain not in ("", "ai.onnx") or place in self.core:
             return False

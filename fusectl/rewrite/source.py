@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import onnx
@@ -16,6 +16,8 @@ from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.shapes import bodies, has_bodies
 from fusectl.graph.view import GraphView, Node, Step
 
+Model: TypeAlias = onnx.ModelProto
+"""For callers that do not touch ONNX themselves."""
 SMALL = 1024
 """Elements up to which a constant is worth keeping without being asked for."""
 

@@ -81,6 +81,10 @@ class Operators:
         """Return for operators outside ONNX the ONNX operator with the same result shape."""
         return {op: f.shape_like for op, f in self.facts.items() if f.shape_like}
 
+    def like_first(self) -> frozenset[str]:
+        """Return operators outside ONNX whose result has the element type of the first input."""
+        return frozenset(op for op, f in self.facts.items() if f.same_type)
+
     def names(self) -> Iterable[str]:
         """Return every name a pattern may use."""
         return {*known_ops(), *self.classes, *self.facts, *self.functions}

@@ -11,7 +11,7 @@ from onnx import parser
 
 from fusectl.errors import Problem, Span, did_you_mean
 from fusectl.graph.read import parser_message
-from fusectl.graph.view import Attribute, Node
+from fusectl.graph.view import Attribute, Node, schema
 from fusectl.tables.operators import Operators
 from fusectl.tables.schema import Range, Where
 
@@ -31,6 +31,11 @@ class PatternNode:
     outputs: tuple[str, ...]
     attrs: dict[str, Attribute]
     commutative: bool
+    variadic: bool = False
+
+    def takes(self, inputs: tuple[str, ...]) -> bool:
+        """Tell whether a node with these inputs can play this: a variadic one needs as many."""
+        return not self.variadic or len(inputs) == len(self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +134,23 @@ def _build(nodes: list[Node], dropped: set[int], operators: Operators) -> list[P
         role = node.op.removeprefix("maybe.")
         ops = operators.expand(role)
         commutative = len(inputs) == 2 and all(operators.commutative(op) for op in ops)
-        built.append(PatternNode(role, ops, inputs, node.outputs, dict(node.attrs), commutative))
+        built.append(
+            PatternNode(
+                role, ops, inputs, node.outputs, dict(node.attrs), commutative, _variadic(ops)
+            )
+        )
     return built
+
+
+def _variadic(ops: frozenset[str]) -> bool:
+    """Tell whether an operator takes any number of inputs, all alike."""
+    newest = onnx.defs.onnx_opset_version()
+    for op in ops:
+        found = schema(op, "", newest) if "." not in op else None
+        option = onnx.defs.OpSchema.FormalParameterOption.Variadic
+        if found is not None and any(i.option == option for i in found.inputs):
+            return True
+    return False
 
 
 def _with_edge(

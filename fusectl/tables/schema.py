@@ -38,6 +38,7 @@ class OperatorFacts:
     barrier: Literal["requantize", "clip", "cast", "layout", ""] = ""
     acts_as: str = ""
     shape_like: str = ""
+    same_type: bool = False
     commutative: bool = False
     quantized_output: bool = False
     parameters: tuple[str, ...] = ()
@@ -86,7 +87,7 @@ class Where:
     rank: tuple[int, ...] = ()
     absent: bool = False
     optional: bool = False
-    inputs: int | None = None
+    axes: Literal["last", "tail", ""] = ""
     attrs: dict[str, Spanned[Value]] = field(default_factory=dict)
 
     @property

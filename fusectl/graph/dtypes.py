@@ -1,0 +1,46 @@
+"""Element types where shape inference found none: operators say which operands share a type."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from fusectl.graph.types import UNKNOWN, TensorType
+from fusectl.graph.view import GraphView, Node, schema
+
+
+def complete(view: GraphView, like_first: Collection[str]) -> None:
+    """Fill in element types in place, walking the nodes once in order.
+
+    ``like_first`` lists operators outside ONNX whose result has the type of their first input.
+    """
+    for node in view.nodes:
+        if all(view.type_of(o).dtype for o in node.outputs if o):
+            continue
+        if node.op in like_first:
+            _set(view, node.outputs[0], view.type_of(node.inputs[0]).dtype)
+            continue
+        known = _shared(view, node)
+        found = schema(node.op_type, node.domain, view.opset(node.domain))
+        for formal, output in zip(found.outputs if found else (), node.outputs, strict=False):
+            if output:
+                _set(view, output, known.get(formal.type_str, ""))
+
+
+def _shared(view: GraphView, node: Node) -> dict[str, str]:
+    """Return the element type of each type variable of a node's schema that some input tells."""
+    found = schema(node.op_type, node.domain, view.opset(node.domain))
+    known: dict[str, str] = {}
+    for formal, value in zip(found.inputs if found else (), node.inputs, strict=False):
+        dtype = view.type_of(value).dtype if value else ""
+        if dtype:
+            known.setdefault(formal.type_str, dtype)
+    for formal, value in zip(found.inputs if found else (), node.inputs, strict=False):
+        if value and not view.type_of(value).dtype:
+            _set(view, value, known.get(formal.type_str, ""))
+    return known
+
+
+def _set(view: GraphView, value: str, dtype: str) -> None:
+    old = view.types.get(value, UNKNOWN)
+    if dtype and not old.dtype:
+        view.types[value] = TensorType(dtype, old.dims)
