@@ -274,6 +274,27 @@ def _grouping(candidate: Candidate, groups: int) -> str:
     return "depthwise" if dims and len(dims) > 1 and dims[1] == 1 else "many"
 
 
+@check("result-may-be-returned", "graph-output")
+def result_may_be_returned(candidate: Candidate, args: Args) -> Outcomes:
+    """The fused result is not returned by the graph, where the path cannot write an output."""
+    path = candidate.path
+    if path is None or path.returns_result:
+        return None
+    inner = set(candidate.swallows)
+    made = (o for r in candidate.roles if r is not None for o in r.outputs)
+    returned = [o for o in made if o in candidate.overlay.returned and o not in inner]
+    if not returned:
+        return None
+    return [
+        fail(
+            returned[0],
+            f"the result {returned[0]} is an output of the graph, which this path cannot write",
+            "keep it, or let the graph return what is computed behind it",
+            path.span,
+        )
+    ]
+
+
 @check("table-complete", "lut-incomplete")
 def table_complete(candidate: Candidate, args: Args) -> Outcomes:
     """The function's table can be built: its output encoding is constant."""

@@ -22,24 +22,31 @@ _COLUMNS = ("producers", "functions", "dtypes", "source")
 """Keys of a path that have a column of their own; ``limits`` has the others."""
 
 
-def rule_page(rule: Rule, doc: RuleDoc, level: int = 1) -> str:
-    """Return the page of a rule: patterns as written, requirements in words, examples."""
-    parts = [f"{'#' * level} {rule.id}", rule.summary, _about(rule)]
+def rule_page(rule: Rule, doc: RuleDoc, level: int = 1, place: str = "") -> str:
+    """Return the page of a rule: patterns as written, requirements in words, examples.
+
+    ``place`` says where it is written, instead of file and line.
+    """
+    parts = [
+        f"{'#' * level} {rule.id}",
+        rule.summary,
+        _about(rule, place or f"{rule.span.file}:{rule.span.line}"),
+    ]
     parts += _patterns(rule, doc, level + 1)
     parts += [f"{'#' * (level + 1)} Requirements", _bullets(_required(rule))]
     parts += _examples(rule.examples, level + 1)
     return "\n\n".join(parts) + "\n"
 
 
-def _about(rule: Rule) -> str:
-    facts = [f"Edge `{rule.edge}`", f"numerics {rule.numerics}"]
+def _about(rule: Rule, place: str) -> str:
+    told = [f"Edge `{rule.edge}`", f"numerics {rule.numerics}"]
     if rule.slots.free:
-        facts.append(f"needs the slot {_code(rule.slots.free)} of the producer free")
+        told.append(f"needs the slot {_code(rule.slots.free)} of the producer free")
     if rule.slots.takes:
-        facts.append(f"takes the slot `{rule.slots.takes}`")
+        told.append(f"takes the slot `{rule.slots.takes}`")
     if rule.opt_in:
-        facts.append("only for targets that name it")
-    return f"{'; '.join(facts)}. Written in `{rule.span.file}:{rule.span.line}`."
+        told.append("only for targets that name it")
+    return f"{'; '.join(told)}. Written in `{place}`."
 
 
 def _patterns(rule: Rule, doc: RuleDoc, level: int) -> Iterator[str]:
@@ -154,7 +161,8 @@ def _path(rule: str, path: PathDoc) -> tuple[str, ...]:
 
 def checks_page() -> str:
     """Return the page of all checks: name, reason, requirement."""
-    rows = [(f"`{c.name}`", f"`{c.reason}`", _runs(c.name), c.requirement) for c in CHECKS.values()]
+    own = [c for c in CHECKS.values() if c.run.__module__.startswith("fusectl.")]
+    rows = [(f"`{c.name}`", f"`{c.reason}`", _runs(c.name), c.requirement) for c in own]
     groups = (f"`{name}`: {_code(members)}" for name, members in GROUPS.items())
     return "\n\n".join(
         [
@@ -162,14 +170,15 @@ def checks_page() -> str:
             "A check is one requirement. It holds, or it does not, or that cannot be known; the "
             "last two block the fusion and give the reason.",
             table(("check", "reason", "runs", "requirement"), sorted(rows)),
-            "Names that stand for several checks in a rule's `require`:",
+            "Names that stand for several checks in a rule's `require`; a pattern of more than two "
+            "nodes has `single-user` always:",
             _bullets(groups),
         ]
     ) + "\n"  # fmt: skip
 
 
 def _runs(name: str) -> str:
-    if name in ALWAYS:
+    if name in (*ALWAYS, "path-exists", "product-agrees"):
         return "always"
     return "with a path" if name in TARGET else "where a rule asks"
 
@@ -194,7 +203,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def _row(cells: tuple[str, ...]) -> str:
     safe = (" ".join(c.split()).replace("|", "\\|") for c in cells)
-    return f"| {' | '.join(safe)} |".replace("|  |", "| |")
+    return f"|{'|'.join(f' {c} ' if c else ' ' for c in safe)}|"
 
 
 def _bullets(lines: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from fusectl.graph.view import GraphView, ModelView, Node, Step
 
 def load_model(
     source: str | Path | onnx.ModelProto,
-    alike: Mapping[str, str],
+    alike: Mapping[str, tuple[str, ...]],
     like_first: Collection[str] = (),
 ) -> ModelView:
     """Load a model from a file, from standard input (``-``) or from a ModelProto.
@@ -52,7 +52,7 @@ class _Loader:
         sha256: str,
         model: onnx.ModelProto,
         weights: Weights,
-        alike: Mapping[str, str],
+        alike: Mapping[str, tuple[str, ...]],
         like_first: Collection[str],
     ) -> None:
         self.name = name

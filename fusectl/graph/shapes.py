@@ -11,7 +11,9 @@ from fusectl.graph.types import UNKNOWN, TensorType, tensor_type
 from fusectl.graph.view import schema
 
 
-def infer(model: onnx.ModelProto, alike: Mapping[str, str]) -> tuple[onnx.ModelProto, str]:
+def infer(
+    model: onnx.ModelProto, alike: Mapping[str, tuple[str, ...]]
+) -> tuple[onnx.ModelProto, str]:
     """Return the model with inferred types and, where inference failed, why.
 
     ``alike`` names for an operator outside ONNX the ONNX operator with the same result shape; it
@@ -24,7 +26,7 @@ def infer(model: onnx.ModelProto, alike: Mapping[str, str]) -> tuple[onnx.ModelP
         scratch = onnx.ModelProto()
         scratch.CopyFrom(model)
         for node in _nodes(scratch.graph):
-            _stand_in(node, alike.get(f"{node.domain}.{node.op_type}", ""))
+            _stand_in(scratch.graph, node, alike.get(f"{node.domain}.{node.op_type}", ()))
     try:
         return shape_inference.infer_shapes(scratch, data_prop=True), ""
     except Exception as error:  # the C++ side raises many types; none may end the explanation
@@ -40,9 +42,20 @@ def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
                 yield from _nodes(body)
 
 
-def _stand_in(node: onnx.NodeProto, op_type: str) -> None:
-    if not op_type:
+def _stand_in(graph: onnx.GraphProto, node: onnx.NodeProto, how: tuple[str, ...]) -> None:
+    if not how:
         return
+    op_type, *sizes = how
+    if sizes:
+        # The second operand holds packed codes; one of the shape that they stand for takes its place.
+        stated = {a.name: a.i for a in node.attribute}
+        name = f"{node.output[0]}_unpacked"
+        weight = onnx.helper.make_tensor_value_info(
+            name, onnx.TensorProto.FLOAT, [stated.get(s, 0) for s in sizes]
+        )
+        graph.input.append(weight)
+        node.input[1] = name
+        del node.input[2:]
     known = schema(op_type, "", onnx.defs.onnx_opset_version())
     allowed = set(known.attributes) if known else set()
     extra = [a for a in node.attribute if a.name not in allowed]

@@ -86,6 +86,8 @@ def same_dims(a: tuple[Dim, ...] | None, b: tuple[Dim, ...] | None) -> bool | No
 
 def fits_into(small: tuple[Dim, ...] | None, big: tuple[Dim, ...] | None) -> bool | None:
     """Tell whether ``small`` broadcasts into ``big`` without making it larger, three-valued."""
+    if small == ():
+        return True  # a scalar fits whatever there is
     if small is None or big is None:
         return None
     if len(small) > len(big):

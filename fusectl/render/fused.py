@@ -26,26 +26,38 @@ def add_fused(sheet: Sheet, report: Report, lines: int) -> None:
         return
     sheet.blank()
     sheet.add((f"✓ FUSE {sum(d.verdict == 'fuse' for d in report.decisions)}", "bold green"))
-    end = len(sheet) + lines - 2
-    lead = len(f"  {len(found[0])}x ")
-    ops = min(max(len(r[0].operators) for r in found), _OPERATORS)
-    rules = min(max(len(r[0].rules) for r in found), _RULES)
-    for place, row in enumerate(found):
-        part = Sheet(sheet.console)
-        _add_row(part, row, lead, ops, rules)
-        left = found[place + 1 :]
-        if place and len(sheet) + len(part) + bool(left) > end:
+    spare = lines - 2
+    parts = _parts(sheet, found, below=True)
+    if sum(map(len, parts)) > spare:
+        parts = _parts(sheet, found, below=False)
+    for place, part in enumerate(parts):
+        last = place + 1 == len(parts)
+        if place and len(part) + (not last) > spare:
             rest = found[place:]
-            fusions = sum(len(c.decisions) for r in rest for c in r)
-            sheet.add(
-                f"and {count(fusions, 'fusion')} of {count(len(rest), 'other kind')}", indent=2
-            )
+            fusions = count(sum(len(c.decisions) for row in rest for c in row), "fusion")
+            sheet.add(f"and {fusions} of {count(len(rest), 'other kind')}", indent=2)
             return
+        spare -= len(part)
         sheet.lines.extend(part.lines)
 
 
-def _add_row(sheet: Sheet, row: Sequence[Chain], lead: int, ops: int, rules: int) -> None:
-    """Add one kind of chain; its names stand beside it if there is room, else below."""
+def _parts(sheet: Sheet, found: Sequence[Sequence[Chain]], below: bool) -> list[Sheet]:
+    """Return the rows; ``below``: names that have no room beside a row take a line of their own."""
+    lead = len(f"  {len(found[0])}x ")
+    ops = min(max(len(r[0].operators) for r in found), _OPERATORS)
+    rules = min(max(len(r[0].rules) for r in found), _RULES)
+    parts = []
+    for row in found:
+        part = Sheet(sheet.console)
+        _add_row(part, row, (lead, ops, rules), below)
+        parts.append(part)
+    return parts
+
+
+def _add_row(
+    sheet: Sheet, row: Sequence[Chain], columns: tuple[int, int, int], below: bool
+) -> None:
+    lead, ops, rules = columns
     start = f"{len(row):>{lead - 2}}x {row[0].operators.ljust(ops)}  "
     rule = row[0].rules.ljust(rules)
     room = sheet.width - len(start) - len(rule) - 2
@@ -55,7 +67,8 @@ def _add_row(sheet: Sheet, row: Sequence[Chain], lead: int, ops: int, rules: int
         sheet.add(start, (rule, "cyan"), f"  {names}", hang=lead)
         return
     sheet.add(start, (rule.rstrip(), "cyan"), hang=lead)
-    sheet.add(_names(folded, sheet.width - lead, sheet.dots), indent=lead)
+    if below:
+        sheet.add(_names(folded, sheet.width - lead, sheet.dots), indent=lead)
 
 
 def _names(folded: Sequence[str], room: int, dots: str) -> str:

@@ -45,8 +45,6 @@ def add_matters(sheet: Sheet, groups: Sequence[Kept], shown: int | None, brief: 
         _add_causes(sheet, lacking, lacks(groups)[:1], brief)
     elif groups:
         sheet.add(("Nothing in the model to fix.", "bold"))
-    else:
-        sheet.add(("Every candidate fuses.", "bold green"))
     rest = ranked[len(top) :]
     if rest:
         edges = count(sum(len(c.decisions) for c in rest), "edge")
@@ -114,7 +112,8 @@ def _add_finding(sheet: Sheet, decision: Decision, finding: Finding, brief: bool
             remedy(finding),
         )
     )
-    long = brief or sheet.height(whole, indent=4) > _LINES
+    # A sentence on what stands between is none without the requirement; others are.
+    long = sheet.height(whole, indent=4) > _LINES or (brief and finding.group != "adjacency")
     sheet.add(seen if long else whole, indent=4, most=_LINES)
     if more:
         sheet.add(more, indent=4, most=1)

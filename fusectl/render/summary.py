@@ -18,6 +18,8 @@ _MEANING = {
 }
 _PAIRS = 3
 _DOMAINS = 2
+_PATH = 16
+"""Cells that a path gets at least."""
 
 
 def add_title(sheet: Sheet, report: Report, options: Options) -> None:
@@ -26,7 +28,7 @@ def add_title(sheet: Sheet, report: Report, options: Options) -> None:
     chosen = " (default)" if options.default_target else ""
     facts = f": {count(model.nodes, 'node')}, {opset(report)}, target "
     version = f" v{target.version}{chosen}"
-    room = max(sheet.width - len(facts) - len(target.id) - len(version), 24)
+    room = max(sheet.width - len(facts) - len(target.id) - len(version), _PATH)
     path = ending(escape(model.path, sheet.encoding), room, sheet.dots)
     sheet.add((path, "bold"), facts, (target.id, "bold"), version, hang=2)
 

@@ -32,7 +32,10 @@ def render_text(report: Report, console: Console, options: Options | None = None
     groups = kept_groups(report.decisions)
     single = options.why or options.full or len(report.decisions) <= _FEW
     shown = None if options.full else 3
-    if report.decisions:
+    if report.decisions and not report.summary.keep:
+        sheet.blank()
+        sheet.add(("Every candidate fuses.", "bold green"))
+    elif report.decisions:
         add_matters(sheet, groups, shown, brief=single)
     add_summary(sheet, report)
     tail = Sheet(console)

@@ -14,7 +14,7 @@ from fusectl.graph.constants import Unreadable
 from fusectl.graph.load import load_model
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.shapes import bodies, has_bodies
-from fusectl.graph.view import GraphView, Node, Step
+from fusectl.graph.view import GraphView, Step
 
 Model: TypeAlias = onnx.ModelProto
 """For callers that do not touch ONNX themselves."""
@@ -32,8 +32,7 @@ class Source:
         """Take a whole model and the view of one of its scopes."""
         self.model = model
         self.view = view
-        whole = _protos(view, model)
-        self.nodes = tuple(whole[n.index] for n in view.nodes)
+        self.nodes = tuple(_whole(view, model))
         self.makers = {o: p for p, n in enumerate(self.nodes) for o in n.output if o}
         self.readers: dict[str, list[int]] = {}
         for place, node in enumerate(self.nodes):
@@ -111,24 +110,27 @@ def _captures(body: onnx.GraphProto) -> dict[str, None]:
     return {value: None for value in wanted if value not in inner}
 
 
+def _whole(view: GraphView, model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """Return the nodes of a scope in its order, with all their weights.
+
+    They are found again by their outputs: the view may have sorted them.
+    """
+    known = {tuple(n.output): n for n in _protos(view, model)}
+    return [known.get(n.outputs, n.proto) for n in view.nodes]
+
+
 def _protos(view: GraphView, model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """Return the nodes of a scope in the order of the file, with all their weights."""
+    """Return the nodes of a scope in the order of the file."""
     if not view.scope:
         return list(model.graph.node)
     if view.parent is None:  # a function: the view made the body, and bodies have no initializers
-        return [n.proto for n in sorted(view.nodes, key=_index)]
+        return [n.proto for n in view.nodes]
     step = view.scope[-1]
-    outer = _protos(view.parent, model)
-    mine = [list(n.outputs) for n in sorted(view.nodes, key=_index)]
-    for node in view.parent.nodes:
-        if node.label != step.node:
-            continue
-        for attribute in outer[node.index].attribute:
+    mine = {n.outputs for n in view.nodes}
+    outer = zip(view.parent.nodes, _whole(view.parent, model), strict=True)
+    for proto in (p for n, p in outer if n.label == step.node):
+        for attribute in proto.attribute:
             inner = list(attribute.g.node)
-            if attribute.name == step.attr and [list(n.output) for n in inner] == mine:
+            if attribute.name == step.attr and {tuple(n.output) for n in inner} == mine:
                 return inner
     raise UsageError(f"the body {step.attr} of {step.node} cannot be found again")
-
-
-def _index(node: Node) -> int:
-    return node.index

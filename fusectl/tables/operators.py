@@ -77,9 +77,12 @@ class Operators:
         """Return the functions that only limit a range: Clip, Min, Max."""
         return frozenset(name for name, facts in self.functions.items() if facts.limit)
 
-    def alike(self) -> dict[str, str]:
-        """Return for operators outside ONNX the ONNX operator with the same result shape."""
-        return {op: f.shape_like for op, f in self.facts.items() if f.shape_like}
+    def alike(self) -> dict[str, tuple[str, ...]]:
+        """Return for operators outside ONNX the ONNX operator with the same result shape.
+
+        Further entries name the attributes that give the second operand's dimensions.
+        """
+        return {op: (f.shape_like, *f.weight) for op, f in self.facts.items() if f.shape_like}
 
     def like_first(self) -> frozenset[str]:
         """Return operators outside ONNX whose result has the element type of the first input."""

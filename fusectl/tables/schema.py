@@ -39,6 +39,7 @@ class OperatorFacts:
     acts_as: str = ""
     shape_like: str = ""
     same_type: bool = False
+    weight: tuple[str, ...] = ()
     commutative: bool = False
     quantized_output: bool = False
     parameters: tuple[str, ...] = ()
@@ -267,7 +268,7 @@ class PathDoc:
     becomes: tuple[Becomes, ...] = ()
     profit: Profit | None = None
     row_bytes: str = ""
-    outputs: tuple[str, ...] = ()
+    returns_result: bool = True
     disabled: str = ""
 
 

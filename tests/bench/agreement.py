@@ -19,6 +19,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import onnx
+
 from fusectl import api
 from fusectl.errors import FusectlError
 from fusectl.report import Report
@@ -133,9 +135,9 @@ def _reasons(report: Report) -> dict[tuple[str, str], tuple[set[str], str]]:
     return found
 
 
-def tasks(truth: Path, models: Path, target: str, match: str) -> Iterator[
-    tuple[str, Path, list[list[object]], str]
-]:
+def tasks(
+    truth: Path, models: Path, target: str, match: str
+) -> Iterator[tuple[str, Path, list[list[object]], str]]:
     """Read the truth file; models that are not there are skipped, saying so."""
     for line in truth.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
@@ -145,6 +147,44 @@ def tasks(truth: Path, models: Path, target: str, match: str) -> Iterator[
                 yield entry["model"], path, entry["edges"], target
             else:
                 print(f"{entry['model']}: not there")
+
+
+def probes(
+    table: Path, folder: Path, target: str, compiler: str, match: str
+) -> Iterator[tuple[str, Path, list[list[object]], str]]:
+    """Read the table of one-fact models; ``compiler`` is ``ort:LEVEL`` or ``openvino``.
+
+    The table names an edge by its value and operators; the consumer is looked up in the model.
+    """
+    for entry in json.loads(table.read_text(encoding="utf-8"))["probes"]:
+        name = str(entry["probe"])
+        path = folder / f"{name}.onnx"
+        if match not in name or not path.is_file():
+            continue
+        nodes = list(onnx.load(path, load_external_data=False).graph.node)
+        edges: list[list[object]] = []
+        for edge in entry.get("edges", ()):
+            verdict = _verdict(edge, compiler)
+            ends = [n for n in nodes if n.op_type == edge["consumer"] and _near(n, edge, nodes)]
+            if verdict in ("fused", "kept") and ends:
+                short, pair = verdict[0].upper(), [edge["producer"], edge["consumer"]]
+                edges += [[edge["u"], n.output[0], 0, short, *pair, "", "", "", 0] for n in ends]
+        yield name, path, edges, target
+
+
+def _verdict(edge: dict[str, object], compiler: str) -> object:
+    kind, _, level = compiler.partition(":")
+    found = edge.get(kind)
+    return found.get(level or "verdict") if isinstance(found, dict) else found
+
+
+def _near(node: onnx.NodeProto, edge: dict[str, object], nodes: list[onnx.NodeProto]) -> bool:
+    """Tell whether a node reads the edge's value, at most two removed nodes away."""
+    reach = {str(edge["u"])}
+    via = edge.get("via")
+    for _ in range(2 if via else 0):
+        reach |= {o for n in nodes if reach & set(n.input) and n is not node for o in n.output}
+    return bool(reach & set(node.input))
 
 
 def scores(edges: Iterable[Compared]) -> tuple[Score, dict[Pair, Score]]:
@@ -172,6 +212,7 @@ def baselines(edges: list[Compared]) -> dict[str, list[Compared]]:
     votes: dict[Pair, Counter[bool]] = defaultdict(Counter)
     for edge in edges:
         votes[edge.pair][edge.fused] += 1
+
     def say(edge: Compared, predicted: bool) -> Compared:
         return Compared(
             edge.model, edge.value, edge.consumer, edge.pair, edge.fused, predicted, False, ""
@@ -200,12 +241,20 @@ def main() -> None:
     parser.add_argument("--models", type=Path, required=True)
     parser.add_argument("--target", default=api.DEFAULT_TARGET)
     parser.add_argument("--match", default="")
+    parser.add_argument(
+        "--probes", default="", help="TRUTH is a probe table: ort:LEVEL or openvino"
+    )
     parser.add_argument("--worst", type=int, default=20)
     parser.add_argument("--each", type=int, default=4, help="edges shown per pair")
     parser.add_argument("--pair", default="", help="show only PRODUCER>CONSUMER")
     options = parser.parse_args()
     with ProcessPoolExecutor(2) as pool:
-        work = tasks(options.truth, options.models, options.target, options.match)
+        if options.probes:
+            work = probes(
+                options.truth, options.models, options.target, options.probes, options.match
+            )
+        else:
+            work = tasks(options.truth, options.models, options.target, options.match)
         edges = [e for found in pool.map(compare, work, chunksize=8) for e in found]
     judged = [e for e in edges if not e.illegal]
     print(row(options.target, judged))

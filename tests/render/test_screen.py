@@ -168,7 +168,10 @@ def test_two_blockers_are_told_when_no_single_one_decides() -> None:
 def test_a_filtered_report_says_so() -> None:
     made = examples.encoder()
     part = msgspec.structs.replace(made, decisions=made.decisions[:3])
-    assert "shown: 3 of them" in text_of(part)
+    text = text_of(part)
+    assert "shown: 3 of them" in text
+    assert "Every candidate fuses" not in text
+    assert "Every candidate fuses" in text_of(examples.all_fused())
 
 
 def test_escapes_keep_letters_of_every_script() -> None:
