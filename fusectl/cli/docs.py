@@ -48,14 +48,14 @@ _ENVIRONMENT = (
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is stale.")
 def docs(check: bool) -> None:
     """Write the reference documentation."""
-    stale = [name for name, text in generated() if _current(name) != text]
+    files = dict(generated())
+    stale = [name for name, text in files.items() if _current(name) != text]
     if check:
         tell(*(f"{FOLDER / name} is stale; run python -m fusectl.cli.docs" for name in stale))
         raise SystemExit(1 if stale else 0)
-    for name, text in generated():
-        if name in stale:
-            write(text, str(FOLDER / name))
-            tell(f"{FOLDER / name} written")
+    for name in stale:
+        write(files[name], str(FOLDER / name))
+        tell(f"{FOLDER / name} written")
 
 
 def generated() -> Iterator[tuple[str, str]]:
@@ -92,9 +92,7 @@ def _help(
     command: click.Command, name: str, parent: click.Context | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the help of a command and of those below it, at a fixed width."""
-    context = click.Context(
-        command, parent, name, terminal_width=WIDTH, **command.context_settings
-    )
+    context = click.Context(command, parent, name, terminal_width=WIDTH, **command.context_settings)
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
         for inner in sorted(command.commands):

@@ -10,6 +10,7 @@ from fusectl import api
 from fusectl.errors import ModelError, Span
 from fusectl.graph.read import parse
 from fusectl.report import Decision, Report
+from fusectl.rewrite.source import Model
 from fusectl.tables import Catalog, Rule, Target
 from fusectl.tables.schema import Example, PassDoc
 from fusectl.yamlsrc import spanned
@@ -40,20 +41,23 @@ def run_examples(rules: Iterable[Rule], catalog: Catalog) -> Iterator[Failure]:
     """Run the examples of some rules and yield those that fail."""
     ideal = catalog.target(LEGALITY)
     for rule in rules:
-        target = _with(rule, ideal)
         for example in rule.examples:
-            failure = _run(rule, example, target, catalog)
-            if failure is not None:
-                yield failure
+            # Among all rules another one may be faster, and the machine may write two results;
+            # what counts is that this rule is right by itself.
+            among = _run(rule, example, ideal, catalog)
+            if among is not None and _run(rule, example, _alone(rule, ideal), catalog):
+                yield among
 
 
-def _with(rule: Rule, target: Target) -> Target:
-    """Return a target that runs the rule: itself, or its clean-up passes and only this rule."""
-    if any(t.value == rule.id for p in target.passes for t in p.fuse or ()):
-        return target
+def _alone(rule: Rule, target: Target) -> Target:
+    """Return a target's clean-up passes with only this rule after them, and one result each."""
     cleanup = (p for p in target.passes if p.fuse is None)
     own = PassDoc(rule.span, fuse=(spanned(rule.id, rule.span),))
-    return replace(target, passes=(*cleanup, own))
+    path = target.path(rule.id)
+    paths = dict(target.paths)
+    if path is not None:
+        paths[rule.id] = replace(path, dual_output=())
+    return replace(target, passes=(*cleanup, own), paths=paths)
 
 
 def _run(rule: Rule, example: Example, target: Target, catalog: Catalog) -> Failure | None:
@@ -72,7 +76,7 @@ def _run(rule: Rule, example: Example, target: Target, catalog: Catalog) -> Fail
     return Failure(example.span, rule.id, expected, _got(own, report))
 
 
-def _model(text: str):  # type: ignore[no-untyped-def]
+def _model(text: str) -> Model:
     start = _COMMENTS.match(text)
     whole = text if start and text[start.end() :].startswith("<") else HEADER + text
     return parse("example.onnxtxt", whole.encode("utf-8"))

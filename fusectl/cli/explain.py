@@ -108,9 +108,7 @@ def explain(
         from fusectl.cli.extract import extract_decision
 
         with progress(extract):
-            written = extract_decision(
-                model, selected, report, ask, catalog.operators.alike(), extract
-            )
+            written = extract_decision(model, selected, report, ask, catalog.operators, extract)
     options = Options(why, full, uncovered or reason == "no-rule", target is None)
     _emit(selected, form, options, output)
     if extract:

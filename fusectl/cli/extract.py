@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from fusectl.cli.output import write
 from fusectl.errors import FusectlError, ModelError, UsageError
@@ -12,6 +12,7 @@ from fusectl.report import Decision, Report
 from fusectl.rewrite.extract import check_ending, encode
 from fusectl.rewrite.shrink import Holds, Wanted, smallest
 from fusectl.rewrite.source import Model, open_source
+from fusectl.tables.operators import Operators
 
 _SHOWN = 3
 
@@ -21,7 +22,7 @@ def extract_decision(
     selected: Report,
     whole: Report,
     explain: Callable[[Model], Report],
-    alike: Mapping[str, str],
+    operators: Operators,
     target: str,
 ) -> str:
     """Write the smallest model with the one decision that is selected; return what to say.
@@ -33,7 +34,7 @@ def extract_decision(
     if path == "-":
         raise UsageError("--extract reads the model again: give a file, not standard input")
     wanted = _wanted(decision, whole)
-    source = open_source(path, alike, wanted.scope, decision.edge.consumer.output)
+    source = open_source(path, operators, wanted.scope, decision.edge.consumer.output)
     model = smallest(source, wanted, _same(decision, explain))
     if model is None:
         raise UsageError(

@@ -144,4 +144,5 @@ def _report_bug(error: Exception) -> None:
 def _silence() -> None:
     """Give standard output somewhere to flush to when Python ends."""
     with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        descriptor = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

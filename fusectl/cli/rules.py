@@ -63,7 +63,8 @@ def show_rule(rule: str, folders: tuple[str, ...]) -> None:
     if rule not in known:
         hint = did_you_mean(rule, known) or "fusectl rules list shows them"
         raise UsageError(f"unknown rule {rule!r}; {hint}")
-    show_page(rule_page(known[rule], rule_documents(folders)[rule]))
+    written = rule_documents(folders, known[rule].span.file)
+    show_page(rule_page(known[rule], written[rule]))
 
 
 @rules.command("check", short_help="Check files of rules.")
@@ -86,8 +87,8 @@ def check_rules(files: tuple[str, ...]) -> None:
 def test_rules(files: tuple[str, ...]) -> int:
     """Run the examples of rules: those that ship, or those in the given files.
 
-    An accepted example has to fuse where only legality counts; a rejected one has to be kept
-    for the reason that it names.
+    An accepted example has to fuse where only legality counts, among all rules or, where
+    another rule is faster, alone; a rejected one has to be kept for the reason that it names.
     """
     from fusectl import api
     from fusectl.cli.examples import run_examples

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fusectl.errors import UsageError
-from fusectl.tables.resolve import rules_root
+from fusectl.tables.resolve import rules_root, shown
 from fusectl.tables.rules import read_rule_file
 from fusectl.tables.schema import RuleDoc
 
@@ -22,11 +22,16 @@ def yaml_files(entries: Iterable[str]) -> Iterator[Path]:
             yield entry
 
 
-def rule_documents(folders: Iterable[str]) -> dict[str, RuleDoc]:
-    """Return every rule as written, by id; a user's one takes the place of a shipped one."""
+def rule_documents(folders: Iterable[str], only: str = "") -> dict[str, RuleDoc]:
+    """Return every rule as written, by id; a user's one takes the place of a shipped one.
+
+    ``only`` is the one file to read, as a rule's span calls it.
+    """
     shipped = sorted((rules_root() / "fusions").glob("*.yaml"))
     found: dict[str, RuleDoc] = {}
     for path in (*shipped, *yaml_files(folders)):
+        if only and shown(path) != only:
+            continue
         file, _ = read_rule_file(path)
         if file is not None:
             found.update({doc.id.value: doc for doc in file.rules})

@@ -88,7 +88,8 @@ def check_targets(files: tuple[str, ...], folders: tuple[str, ...]) -> None:
         except TableError as error:
             problems += error.problems
             continue
-        lines.append(f"{name}: target {target.id}, {len(target.paths)} paths")
+        paths = len(target.paths)
+        lines.append(f"{name}: target {target.id}, {paths} path{'s' if paths != 1 else ''}")
     if problems:
         raise TableError(problems)
     write_lines(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from fusectl.graph.load import load_model
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.shapes import bodies, has_bodies
 from fusectl.graph.view import GraphView, Step
+from fusectl.tables.operators import Operators
 
 Model: TypeAlias = onnx.ModelProto
 """For callers that do not touch ONNX themselves."""
@@ -81,12 +82,10 @@ class Source:
         return maker is not None and self.fixed(maker)
 
 
-def open_source(
-    path: str, alike: Mapping[str, str], scope: tuple[Step, ...], output: str
-) -> Source:
+def open_source(path: str, operators: Operators, scope: tuple[Step, ...], output: str) -> Source:
     """Read a model once more, and find the scope in which a node makes ``output``."""
     name, data = read_bytes(path)
-    view = load_model(path, alike)
+    view = load_model(path, operators.alike())
     for graph in view.graphs:
         if graph.scope == scope and output in graph.producers:
             return Source(parse(name, data), graph)
