@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fusectl.checks.limits import holds
 from fusectl.checks.users import duplicable, other_readers
@@ -13,7 +13,7 @@ from fusectl.decide.judge import Ruling, judge
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import GraphView, ModelView
-from fusectl.match import Candidate, Role, search, walk
+from fusectl.match import Candidate, Role, find_near, find_whole, walk
 from fusectl.tables.catalog import Catalog
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.rules import Rule
@@ -86,6 +86,7 @@ class _Scope:
         self.progress = progress
         self.rulings: dict[tuple[str, str, str], Ruling] = {}
         self.removed: list[Removed] = []
+        self.missed: set[str] = set()
         scope = "/".join(f"{s.node}.{s.attr}" if s.node else s.function for s in overlay.view.scope)
         self.scope = scope
 
@@ -166,12 +167,14 @@ class _Scope:
                 continue
             reached = walk(rule, pattern, self.target, self.overlay, self.operators, producer)
             # Far ones first: a limit that is taken as a function would hide what lies behind it.
-            for found in self._preferred(sorted(reached, key=lambda f: -len(f.between))):
+            reached.sort(key=lambda f: -len(f.between))
+            for found in reached:
                 if not producer.group.alive:
                     break
                 if not found.consumer.group.alive or self._told(found, told):
                     continue
-                ruling = self._judge(found, step, gate)
+                ruling = self._preferred(found, step, gate)
+                self._record(ruling)
                 told[found.consumer.outputs[0]] = ruling
                 if ruling.accepted:
                     fused = True
@@ -181,16 +184,12 @@ class _Scope:
                     break
         return fused
 
-    def _preferred(self, reached: list[Candidate]) -> list[Candidate]:
+    def _preferred(self, found: Candidate, step: int, gate: Range | None) -> Ruling:
         """Of the two operand orders of a commutative producer, the one with fewer blockers."""
-        best: dict[int, Candidate] = {}
-        for found in reached:
-            other = best.get(id(found.consumer.node))
-            if other is not None:
-                rulings = [judge(self._prepared(f), -1) for f in (other, found)]
-                found = min(rulings, key=_quality).candidate
-            best[id(found.consumer.node)] = found
-        return list(best.values())
+        ruling = self._judge(found, step, gate)
+        if found.turned is None or ruling.accepted:
+            return ruling
+        return min(ruling, self._judge(found.turned, step, gate), key=_quality)
 
     def _told(self, found: Candidate, told: dict[str, Ruling]) -> bool:
         """Tell whether this sweep told about the consumer, from a product in front of this one."""
@@ -201,75 +200,79 @@ class _Scope:
         return any(id(n) in mine for n in earlier.between)
 
     def _sweep_patterns(self, rule: Rule, step: int, gate: Range | None) -> bool:
+        """Fuse whole matches; the first time, tell about near misses where there is none."""
         fused = False
-        for best in self._best(rule):
-            ruling = best
-            if any(not g.alive for g in ruling.candidate.parts):
-                continue
-            ruling = self._judge(ruling.candidate, step, gate)
-            if ruling.accepted:
-                self._apply(ruling)
-                fused = True
+        taken: set[int] = set()
+        patterns = [p for p in rule.patterns if _runs(p.opset, self.overlay.view)]
+        for ruling in self._whole(rule, patterns, step, gate):
+            taken |= _own(ruling.candidate)
+            if all(g.alive for g in ruling.candidate.parts):
+                self._record(ruling)
+                if ruling.accepted:
+                    self._apply(ruling)
+                    fused = True
+        if rule.id not in self.missed:
+            self.missed.add(rule.id)
+            for ruling in self._near(rule, patterns, step, gate, taken):
+                self._record(ruling)
         return fused
 
-    def _best(self, rule: Rule) -> list[Ruling]:
-        """The best candidate for each place: spellings overlap, and one of them is meant.
-
-        Whole matches are judged first, then near misses where no whole match is.
-        """
-        whole: list[Ruling] = []
-        near: list[Candidate] = []
-        for pattern in rule.patterns:
-            if not _runs(pattern.opset, self.overlay.view):
-                continue
-            for found in search(rule, pattern, self.target, self.overlay, self.operators):
-                if found.missing:
-                    near.append(found)
-                else:
-                    whole.append(judge(self._prepared(found), -1))
+    def _whole(
+        self, rule: Rule, patterns: list[Pattern], step: int, gate: Range | None
+    ) -> list[Ruling]:
+        """The best whole match for each place: spellings overlap, and one of them is meant."""
+        rulings = [
+            self._judge(found, step, gate)
+            for pattern in patterns
+            for found in find_whole(rule, pattern, self.target, self.overlay, self.operators)
+        ]
         taken: set[int] = set()
         best = []
-        for ruling in sorted(whole, key=_quality):
+        for ruling in sorted(rulings, key=_quality):
             if ruling.accepted or not _own(ruling.candidate) & taken:
                 taken |= _own(ruling.candidate)
                 best.append(ruling)
-        for found in sorted(near, key=lambda f: (len(f.missing), -len(f.pattern.nodes))):
-            if not _own(found) & taken:
-                taken |= _own(found)
-                best.append(judge(self._prepared(found), -1))
         return sorted(best, key=lambda r: r.candidate.producer.group.order)
+
+    def _near(
+        self,
+        rule: Rule,
+        patterns: list[Pattern],
+        step: int,
+        gate: Range | None,
+        taken: set[int],
+    ) -> list[Ruling]:
+        """The nearest miss for each place."""
+        found = [
+            f
+            for p in patterns
+            for f in find_near(rule, p, self.target, self.overlay, self.operators, taken)
+        ]
+        taken = set(taken)
+        best = []
+        for near in sorted(found, key=lambda f: (len(f.missing), -len(f.pattern.nodes))):
+            if not _own(near) & taken:
+                taken |= _own(near)
+                best.append(self._judge(near, step, gate))
+        return best
 
     def _prepared(self, found: Candidate) -> Candidate:
         if not self.options.equivalence and found.rule.id not in self.options.skip:
             return found
         off = {found.rule.id: True} if found.rule.id in self.options.skip else {}
-        return Candidate(
-            found.rule,
-            found.pattern,
-            found.target,
-            found.path,
-            found.overlay,
-            found.operators,
-            found.roles,
-            found.bound,
-            found.value,
-            found.producer,
-            found.consumer,
-            found.slot,
-            found.between,
-            found.missing,
-            self.options.equivalence,
-            off,
-        )
+        return replace(found, equivalence=self.options.equivalence, seen=off)
 
     def _judge(self, found: Candidate, step: int, gate: Range | None) -> Ruling:
         ruling = judge(self._prepared(found), step, gate)
         rule, value, consumer = ruling.key
         ruling.id = identity(rule, self.scope, value, consumer)
+        return ruling
+
+    def _record(self, ruling: Ruling) -> None:
+        """Keep a ruling; a later one on the same candidate takes its place unless that fused."""
         known = self.rulings.get(ruling.key)
         if known is None or not known.accepted:
             self.rulings[ruling.key] = ruling
-        return ruling
 
     def _apply(self, ruling: Ruling) -> Group:
         """Put the fused form into the overlay."""

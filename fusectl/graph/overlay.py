@@ -125,6 +125,10 @@ class Overlay:
             found.sort(key=lambda g: g.order)
         return found
 
+    def count(self, op: str) -> int:
+        """Return how many groups of an operator there were at most; cheap."""
+        return len(self._index.get(op, ()))
+
     def held(self, op: str) -> list[tuple[Group, Node]]:
         """Return the original nodes of an operator that sit inside fused groups."""
         return [(g, n) for g, n in self._held.get(op, ()) if g.alive]

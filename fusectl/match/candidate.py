@@ -66,7 +66,7 @@ class Candidate:
 
     ``roles`` follows the pattern's nodes (None: missing); ``bound`` maps the pattern's values to
     the graph's; ``value`` is what the producer makes, ``slot`` the consumer's input that is
-    reached from it.
+    reached from it; ``turned`` is the same with the producer's two operands exchanged.
     """
 
     rule: Rule
@@ -83,6 +83,7 @@ class Candidate:
     slot: int
     between: tuple[Barrier, ...] = ()
     missing: tuple[Miss, ...] = ()
+    turned: Candidate | None = None
     equivalence: str = ""
     seen: dict[str, bool] = field(default_factory=dict)
 

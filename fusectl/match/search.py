@@ -1,19 +1,22 @@
-"""Patterns of several nodes: a full match around an anchor, or the nearest miss."""
+"""Patterns of several nodes: whole matches, and the nearest misses where there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.match.candidate import Candidate, Miss, Role
+from fusectl.match.whole import whole_match
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern, PatternNode
 from fusectl.tables.rules import Rule
 from fusectl.tables.targets import Target
 
-_TRIES = 2000
+_TRIES = 300
 """Assignments tried around one anchor; graphs of equal operators could otherwise explode."""
+_CROWD = 16
+"""A value with more readers tells nothing about the neighbourhood."""
 
 
 @dataclass(slots=True)
@@ -29,39 +32,99 @@ class _State:
         return sum(r is not None for r in self.roles)
 
 
-def search(
+def find_whole(
     rule: Rule, pattern: Pattern, target: Target, overlay: Overlay, operators: Operators
 ) -> Iterator[Candidate]:
-    """Yield a candidate per anchor: the pattern's rarest operator among those in this graph."""
-    counts = [
-        sum(len(overlay.of_op([op])) for op in node.ops if op) + len(_held(node, overlay))
-        for node in pattern.nodes
-    ]
+    """Yield the whole matches of a pattern, each around its rarest operator in this graph."""
+    anchor = _anchor(pattern, overlay)
+    if anchor is None:
+        return
+    for group in overlay.of_op(pattern.nodes[anchor].ops):
+        found = whole_match(pattern, overlay, anchor, Role(group, group.last))
+        if found is None:
+            continue
+        roles, bound = found
+        candidate = _candidate(
+            rule, pattern, target, overlay, operators, _State(list(roles), dict(bound))
+        )
+        if candidate is not None:
+            yield candidate
+
+
+def find_near(
+    rule: Rule,
+    pattern: Pattern,
+    target: Target,
+    overlay: Overlay,
+    operators: Operators,
+    taken: Container[int],
+) -> Iterator[Candidate]:
+    """Yield near misses: the pattern's rarest operator, among those that are there, matched.
+
+    Nodes in ``taken`` (by identity) belong to whole matches, and nothing is missed there.
+    """
+    counts = [sum(overlay.count(op) for op in node.ops) for node in pattern.nodes]
     present = [i for i, n in enumerate(counts) if n]
     if 2 * len(present) < len(pattern.nodes):
         return
     anchor = min(present, key=lambda i: (counts[i], i))
-    for role in _players(pattern.nodes[anchor], overlay):
-        best = _Search(pattern, overlay, operators).run(anchor, role)
+    for group in overlay.of_op(pattern.nodes[anchor].ops):
+        if group.fused or id(group.last) in taken:
+            continue
+        if not _plausible(pattern, overlay, group):
+            continue
+        best = _Search(pattern, overlay, operators).run(anchor, Role(group, group.last))
         found = _candidate(rule, pattern, target, overlay, operators, best)
-        if found is not None:
+        if found is not None and found.missing:
             yield found
 
 
-def _players(node: PatternNode, overlay: Overlay) -> Iterator[Role]:
-    for group in overlay.of_op(node.ops):
-        yield Role(group, group.last)
-    yield from _held(node, overlay)
+def _anchor(pattern: Pattern, overlay: Overlay) -> int | None:
+    """The rarest node of a pattern, or None where one of its operators is absent."""
+    counts = []
+    for node in pattern.nodes:
+        count = sum(overlay.count(op) for op in node.ops)
+        if not count and not any(overlay.held(op) for op in node.ops):
+            return None
+        counts.append(count or len(overlay.groups))
+    return min(range(len(counts)), key=lambda i: (counts[i], i))
 
 
-def _held(node: PatternNode, overlay: Overlay) -> list[Role]:
-    """Original nodes that fit, inside groups that other decisions made."""
-    return [
-        Role(group, member, held=True)
-        for op in node.ops
-        for group, member in overlay.held(op)
-        if group.op not in node.ops
-    ]
+def _plausible(pattern: Pattern, overlay: Overlay, start: Group) -> bool:
+    """Bound from above how much of a pattern can match: its operators found around the anchor."""
+    wanted = [n.ops for n in pattern.nodes]
+    needed = max((len(wanted) + 1) // 2, 2 if _quantised(pattern) else 3)
+    seen = {id(start)}
+    frontier = [start]
+    for _ in range(len(wanted)):
+        following = []
+        for group in frontier:
+            open_ops = next((ops for ops in wanted if group.op in ops), None)
+            if open_ops is None:
+                continue
+            wanted.remove(open_ops)
+            if len(pattern.nodes) - len(wanted) >= needed:
+                return True
+            for near in _neighbours(overlay, group):
+                if id(near) not in seen:
+                    seen.add(id(near))
+                    following.append(near)
+        frontier = following
+    return False
+
+
+def _neighbours(overlay: Overlay, group: Group) -> Iterator[Group]:
+    for value in group.inputs:
+        maker = overlay.producers.get(value)
+        if maker is not None:
+            yield maker
+        users = overlay.users(value)
+        if len(users) <= _CROWD:
+            yield from (g for g, _ in users)
+    for value in group.outputs:
+        users = overlay.users(value)
+        if len(users) <= _CROWD:
+            yield from (g for g, _ in users)
 
 
 class _Search:
@@ -159,13 +222,9 @@ class _Search:
         node: PatternNode,
         group: Group,
     ) -> None:
-        roles = [Role(group, group.last)] if group.op in node.ops else []
-        if not roles and group.fused:
-            roles = [Role(group, m, held=True) for m in group.members if m.op in node.ops]
-        for role in roles:
-            key = (id(role.group), id(role.node))
-            if key not in taken:
-                found[key] = role
+        key = (id(group), id(group.last))
+        if group.op in node.ops and not group.fused and key not in taken:
+            found[key] = Role(group, group.last)
 
     def _assign(self, state: _State, index: int, role: Role) -> Iterator[_State]:
         """Yield the states in which ``role`` plays a node, one per operand order that fits."""

@@ -42,35 +42,39 @@ def walk(
         return []
     value = producer.outputs[number]
     path = target.path(rule.id)
-    walker = _Walker(pattern, path, overlay, operators)
     reach = REACH if operators.kind(producer.op) == "product" else 0
+    used = pattern.nodes[pattern.consumer].ops
+    if not reach and not any(g.op in used or g.decision for g, _ in overlay.users(value)):
+        return []
     both = made.commutative and len(producer.inputs) == 2 and len(set(producer.inputs)) == 2
     both = both and _told_apart(rule, pattern, path, made.inputs)
     found: list[Candidate] = []
-    for hit in walker.hits(value, reach):
+    for hit in _Walker(pattern, path, overlay, operators).hits(value, reach):
         roles: list[Role | None] = [None, None]
         roles[pattern.producer], roles[pattern.consumer] = producer, hit.role
-        for swap in (False, True) if both else (False,):
+        turned: Candidate | None = None
+        for swap in (True, False) if both else (False,):
             bound = _bind(pattern, overlay, producer, hit, value, swap)
             if bound is None:
                 continue
-            found.append(
-                Candidate(
-                    rule,
-                    pattern,
-                    target,
-                    path,
-                    overlay,
-                    operators,
-                    tuple(roles),
-                    bound,
-                    value,
-                    producer,
-                    hit.role,
-                    hit.slot,
-                    hit.between,
-                )
+            turned = Candidate(
+                rule,
+                pattern,
+                target,
+                path,
+                overlay,
+                operators,
+                tuple(roles),
+                bound,
+                value,
+                producer,
+                hit.role,
+                hit.slot,
+                hit.between,
+                turned=turned,
             )
+        if turned is not None:
+            found.append(turned)
         if len(found) == FAN_OUT:
             break
     return found

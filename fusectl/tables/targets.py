@@ -36,10 +36,11 @@ class Target:
     paths: Mapping[str, PathDoc]
     span: Span
     extends: tuple[str, ...] = ()
+    covered: frozenset[str] = frozenset()
 
     def path(self, rule: str) -> PathDoc | None:
         """Return the target's capability for a rule, or None: no pass of it runs the rule."""
-        if not any(t.value == rule for p in self.passes for t in p.fuse or ()):
+        if rule not in self.covered:
             return None
         return self.paths.get(rule) or self.paths.get(DEFAULT)
 
@@ -116,6 +117,7 @@ def resolve(doc: TargetDoc, docs: Mapping[str, TargetDoc], rules: Iterable[Rule]
         paths,
         doc.span,
         tuple(d.target.value for d in chain[1:]),
+        frozenset(t.value for p in passes for t in p.fuse or ()),
     )
 
 

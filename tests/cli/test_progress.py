@@ -3,6 +3,7 @@
 import io
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -22,17 +23,17 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return found
 
 
-def _work(text: str) -> None:
+def _work(text: str, until: Callable[[], bool], seconds: float) -> None:
     with progress.progress("m\x1b[2J.onnx") as step:
-        deadline = time.monotonic() + 0.3
-        while time.monotonic() < deadline:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and not until():
             step(text)
             time.sleep(0.02)
 
 
 def test_long_work(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_PATIENCE", 0.05)
-    _work("some-rule")
+    _work("some-rule", lambda: "some-rule" in terminal.getvalue(), 20)
     shown = terminal.getvalue()
     assert "m\\x1b[2J.onnx: some-rule" in shown
     assert "\x1b[2J" not in shown
@@ -40,7 +41,7 @@ def test_long_work(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_short_work(terminal: Terminal) -> None:
-    _work("some-rule")
+    _work("some-rule", bool, 0.3)
     assert terminal.getvalue() == ""
 
 
@@ -49,5 +50,5 @@ def test_not_a_terminal(
 ) -> None:
     monkeypatch.setattr(progress, "_PATIENCE", 0.05)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    _work("some-rule")
+    _work("some-rule", bool, 0.3)
     assert capsys.readouterr().err == ""
