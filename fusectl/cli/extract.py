@@ -44,9 +44,9 @@ def extract_decision(
     data = encode(model, target)
     try:
         written = parse(target, data)
-    except ModelError as error:
+    except ModelError:
         raise UsageError(
-            f"{error}: the extracted model cannot be written as text; use .onnx"
+            f"{target}: ONNX text cannot say what is in this model; use .onnx"
         ) from None
     after = explain(written)
     if not _has(after, decision):

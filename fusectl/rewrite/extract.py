@@ -48,7 +48,8 @@ def build(source: Source, plan: Plan) -> onnx.ModelProto:
     for value in read:
         if value not in made:
             _supply(source, graph, value, plan)
-    for value in _outputs(source, nodes, read, plan):
+    returned = list(_outputs(source, nodes, read, plan)) or nodes[-1].output[:1]
+    for value in returned:
         graph.output.append(_info(source, value))
     if plan.types:
         given = {o.name for o in graph.output}
@@ -71,13 +72,12 @@ def _supply(source: Source, graph: onnx.GraphProto, value: str, plan: Plan) -> N
 def _outputs(
     source: Source, nodes: Iterable[onnx.NodeProto], read: dict[str, None], plan: Plan
 ) -> Iterator[str]:
-    """Yield what the part returns: what is to be returned, and what nothing in it reads."""
+    """Yield what the part returns: what is to be returned, and what only others read."""
     wanted = set(source.view.outputs)
-    for node in nodes:
-        for place, output in enumerate(node.output):
-            used = output in source.readers or output in wanted
-            if output in plan.returned or (output and output not in read and (used or not place)):
-                yield output
+    for output in (o for node in nodes for o in node.output if o):
+        used = output in source.readers or output in wanted
+        if output in plan.returned or (used and output not in read):
+            yield output
 
 
 def _info(source: Source, value: str) -> onnx.ValueInfoProto:

@@ -139,9 +139,12 @@ class _Search:
         )
         known = {v for p in nodes for v in reads(source.nodes[p]) if v in source.view.constants}
         small = frozenset(v for v in known if source.small(v))
-        yield Plan(nodes, returned, small)
+        datas = [small]
         if small != known and self._bytes(known - small) <= _BYTES:
-            yield Plan(nodes, returned, frozenset(known))
+            datas.append(frozenset(known))
+        # With inner types, inference may get further than in the whole model; without, less far.
+        for data in datas:
+            yield from (Plan(nodes, returned, data, types=types) for types in (True, False))
 
     def _bytes(self, values: Iterable[str]) -> int:
         total = 0

@@ -328,6 +328,27 @@ def test_standard_input(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatc
     Stdin.buffer.close()
 
 
+def test_what_text_cannot_say(cli: Cli, tmp_path: Path) -> None:
+    model = parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]>
+        g (float[2,2] x) => (float[2,2] y) <float s = {0.5}> {
+          w = DequantizeLinear(codes, s)
+          u = MatMul(x, w)
+          y = Sigmoid(u)
+        }"""
+    )
+    codes = helper.make_tensor("codes", onnx.TensorProto.INT4, [2, 2], [1, 2, 3, 4])
+    model.graph.initializer.append(codes)
+    path = tmp_path / "int4.onnx"
+    onnx.save(model, path)
+    options = ("--target", "ideal", "--edge", "w", "--rule", "weight-only-matmul", "--extract")
+    assert "ONNX text" in refused(cli, path, *options, tmp_path / "s.onnxtxt")
+    assert cli("explain", path, *options, tmp_path / "s.onnx").code == 0
+    (kept,) = (t for t in onnx.load(tmp_path / "s.onnx").graph.initializer if t.name == "codes")
+    assert kept.data_type == onnx.TensorProto.INT4
+    assert numpy_helper.to_array(kept).astype(int).tolist() == [[1, 2], [3, 4]]
+
+
 def test_a_decision_that_cannot_be_cut_out(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,8 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Put a terminal in the place of standard error. No fixture: pytest resets the streams."""
     monkeypatch.setenv("TERM", "xterm")
     found = Terminal()
     monkeypatch.setattr(sys, "stderr", found)
@@ -31,18 +31,20 @@ def _work(text: str, until: Callable[[], bool], seconds: float) -> None:
             time.sleep(0.02)
 
 
-def test_long_work(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown_on = terminal(monkeypatch)
     monkeypatch.setattr(progress, "_PATIENCE", 0.05)
-    _work("some-rule", lambda: "some-rule" in terminal.getvalue(), 20)
-    shown = terminal.getvalue()
+    _work("some-rule", lambda: "some-rule" in shown_on.getvalue(), 20)
+    shown = shown_on.getvalue()
     assert "m\\x1b[2J.onnx: some-rule" in shown
     assert "\x1b[2J" not in shown
     assert shown.endswith("\x1b[2K"), "the line is cleared at the end"
 
 
-def test_short_work(terminal: Terminal) -> None:
+def test_short_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown_on = terminal(monkeypatch)
     _work("some-rule", bool, 0.3)
-    assert terminal.getvalue() == ""
+    assert shown_on.getvalue() == ""
 
 
 def test_not_a_terminal(

@@ -11,10 +11,10 @@
     }
     #| what the tool says, one line per decision
 
-Marks are written by hand and stand anywhere: `accept U -> NODE`, `reject U -> NODE: SLUG, ...`, each
+Marks are written by hand, anywhere: `accept U -> NODE`, `reject U -> NODE: SLUG, ...`, each
 with ` by RULE` behind the node where several rules decide the edge. The slugs of a mark are all the
 blockers there may be; one that only is unknown ends in `?`. `uncovered OP -> OP` is an edge that no
-rule covers. The lines that begin with `#|` are written by FUSECTL_REGENERATE=1, the marks never are.
+rule covers. Lines that begin with `#|` are written by FUSECTL_REGENERATE=1, the marks never are.
 
 `NAME-twin.onnxtxt` is NAME with one fact changed, so that it fuses.
 """
@@ -31,7 +31,7 @@ from fusectl.tables import Catalog
 
 DATA = Path(__file__).with_name("data")
 TWIN = "-twin"
-_FLAG = re.compile(r"^# (target|equivalence|skip|rules): (.+)$")
+_FLAG = re.compile(r"^# (target|equivalence|skip|rules|invalid): (.+)$")
 _MARK = re.compile(
     r"# (?P<kind>accept|reject|uncovered) (?P<value>\S+) -> (?P<node>[^\s:]+)"
     r"(?: by (?P<rule>[^\s:]+))?(?:: (?P<slugs>[a-z?, -]+))?\s*$"
@@ -71,9 +71,7 @@ class Mark:
     def _is_about(self, decision: Decision) -> bool:
         edge = decision.edge
         names = (edge.consumer.name, edge.consumer.output)
-        return (
-            edge.value == self.value and self.node in names and self.rule in ("", decision.rule)
-        )
+        return edge.value == self.value and self.node in names and self.rule in ("", decision.rule)
 
 
 def blockers(decision: Decision) -> frozenset[str]:
@@ -133,11 +131,13 @@ class Case:
         lines = str(render(report, "concise")).splitlines()
         return tuple(line.removeprefix(f"{self.path}: ") for line in lines)
 
-    def regenerated(self, report: Report) -> str:
-        """The file with what the tool says now."""
+    def regenerate(self, report: Report) -> None:
+        """Write the file anew, with what the tool says now."""
         kept = [line for line in self.text.splitlines() if not line.startswith(_PRINTED)]
         lines = [*kept, *(f"{_PRINTED} {line}" for line in self.concise(report))]
-        return "\n".join(lines) + "\n"
+        text = "\n".join(lines) + "\n"
+        if text != self.text:
+            self.path.write_text(text, encoding="utf-8")
 
 
 @cache
