@@ -25,7 +25,7 @@ def _blocked(candidate: Candidate, reason: str, help: str) -> Outcomes:
     return [fail(subject, observed, help)]
 
 
-@check("no-requantize", "requantize")
+@check("no-requantize", "requantize", barriers=True)
 def no_requantize(candidate: Candidate, args: Args) -> Outcomes:
     """No conversion of scale, zero point or integer width stands between the two."""
     consumer = candidate.consumer
@@ -47,7 +47,7 @@ def no_requantize(candidate: Candidate, args: Args) -> Outcomes:
     return [*(found or ()), made]
 
 
-@check("no-limit", "clip")
+@check("no-limit", "clip", barriers=True)
 def no_limit(candidate: Candidate, args: Args) -> Outcomes:
     """No range limit stands between the two."""
     consumer = candidate.consumer.node.label
@@ -59,7 +59,7 @@ def no_limit(candidate: Candidate, args: Args) -> Outcomes:
     )
 
 
-@check("no-cast", "cast")
+@check("no-cast", "cast", barriers=True)
 def no_cast(candidate: Candidate, args: Args) -> Outcomes:
     """No change of element type stands between the two."""
     return _blocked(
@@ -69,7 +69,7 @@ def no_cast(candidate: Candidate, args: Args) -> Outcomes:
     )
 
 
-@check("no-other-op", "intervening-op")
+@check("no-other-op", "intervening-op", barriers=True)
 def no_other_op(candidate: Candidate, args: Args) -> Outcomes:
     """No other operator stands between the two."""
     return _blocked(
@@ -80,7 +80,7 @@ def no_other_op(candidate: Candidate, args: Args) -> Outcomes:
     )
 
 
-@check("no-reorder", "layout")
+@check("no-reorder", "layout", barriers=True)
 def no_reorder(candidate: Candidate, args: Args) -> Outcomes:
     """No reorder stands between the two, and no reshape that the target does not see through."""
     return list(_reorders(candidate)) or None

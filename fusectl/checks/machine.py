@@ -10,6 +10,7 @@ from fusectl.checks.pattern import attribute_outcomes, constant_outcomes
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.types import BYTES
 from fusectl.match.candidate import Candidate
+from fusectl.tables.schema import Dtypes
 from fusectl.tables.targets import size
 
 
@@ -92,7 +93,9 @@ def function_name(candidate: Candidate) -> tuple[str, str]:
     return name, ""
 
 
-@check("function-enabled", "unsupported-activation")
+@check(
+    "function-enabled", "unsupported-activation", lambda pattern, path: path.functions is not None
+)
 def function_enabled(candidate: Candidate, args: Args) -> Outcomes:
     """The function is enabled on this path."""
     path = candidate.path
@@ -115,7 +118,11 @@ def function_enabled(candidate: Candidate, args: Args) -> Outcomes:
     return None
 
 
-@check("path-constants", "not-constant")
+@check(
+    "path-constants",
+    "not-constant",
+    lambda pattern, path: bool(path.const or path.functions or path.where),
+)
 def path_constants(candidate: Candidate, args: Args) -> Outcomes:
     """Operands that this path needs at compile time are constants."""
     path = candidate.path
@@ -144,7 +151,7 @@ def _at_path(outcome: Outcome, candidate: Candidate) -> Outcome:
     return Outcome(outcome.status, outcome.subject, outcome.observed, outcome.help, where)
 
 
-@check("path-attributes", "attribute")
+@check("path-attributes", "attribute", lambda pattern, path: bool(path.where))
 def path_attributes(candidate: Candidate, args: Args) -> Outcomes:
     """Attributes have values that this path takes."""
     if candidate.path is None or not candidate.path.where:
@@ -152,7 +159,13 @@ def path_attributes(candidate: Candidate, args: Args) -> Outcomes:
     return list(attribute_outcomes(candidate, candidate.path.where)) or None
 
 
-@check("dtypes-implemented", "unsupported-dtype")
+@check(
+    "dtypes-implemented",
+    "unsupported-dtype",
+    lambda pattern, path: (
+        path.dtypes != Dtypes() or bool(path.types or path.same_types or path.functions)
+    ),
+)
 def dtypes_implemented(candidate: Candidate, args: Args) -> Outcomes:
     """Input, intermediate and output have element types that this path implements."""
     path = candidate.path
@@ -215,13 +228,17 @@ def _types(candidate: Candidate) -> Iterator[Outcome]:
         )
 
 
-@check("shapes-in-table", "unsupported-shape")
+@check("shapes-in-table", "unsupported-shape", lambda pattern, path: bool(path.shapes))
 def shapes_in_table(candidate: Candidate, args: Args) -> Outcomes:
     """Ranks, sizes and bias shapes are within what this path takes."""
     return limit_outcomes(candidate)
 
 
-@check("opset-in-table", "unsupported-opset")
+@check(
+    "opset-in-table",
+    "unsupported-opset",
+    lambda pattern, path: bool(path.opset.min or path.opset.max),
+)
 def opset_in_table(candidate: Candidate, args: Args) -> Outcomes:
     """The operator versions are within what this path takes."""
     path = candidate.path
@@ -242,7 +259,7 @@ def opset_in_table(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("grouping-has-code", "unsupported-grouping")
+@check("grouping-has-code", "unsupported-grouping", lambda pattern, path: path.grouping is not None)
 def grouping_has_code(candidate: Candidate, args: Args) -> Outcomes:
     """The fused form has code for this grouping of the convolution."""
     path = candidate.path
@@ -274,7 +291,7 @@ def _grouping(candidate: Candidate, groups: int) -> str:
     return "depthwise" if dims and len(dims) > 1 and dims[1] == 1 else "many"
 
 
-@check("result-may-be-returned", "graph-output")
+@check("result-may-be-returned", "graph-output", lambda pattern, path: not path.returns_result)
 def result_may_be_returned(candidate: Candidate, args: Args) -> Outcomes:
     """The fused result is not returned by the graph, where the path cannot write an output."""
     path = candidate.path
@@ -295,7 +312,11 @@ def result_may_be_returned(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("table-complete", "lut-incomplete")
+@check(
+    "table-complete",
+    "lut-incomplete",
+    lambda pattern, path: any(f.table for f in (path.functions or {}).values()),
+)
 def table_complete(candidate: Candidate, args: Args) -> Outcomes:
     """The function's table can be built: its output encoding is constant."""
     path = candidate.path

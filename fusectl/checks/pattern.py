@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -13,7 +13,12 @@ from fusectl.checks.reduction import axes_outcomes
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.constants import Unreadable
 from fusectl.match.candidate import Candidate
+from fusectl.tables.patterns import Pattern
 from fusectl.tables.schema import Where
+
+
+def _any(pattern: Pattern, wanted: Callable[[Where], bool]) -> bool:
+    return any(wanted(fact) for fact in pattern.where.values())
 
 
 @check("nodes-match", "op-mismatch")
@@ -35,7 +40,13 @@ def nodes_match(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-@check("attributes", "attribute")
+@check(
+    "attributes",
+    "attribute",
+    lambda pattern, path: (
+        _any(pattern, lambda f: bool(f.attrs or f.axes)) or any(n.attrs for n in pattern.nodes)
+    ),
+)
 def attributes(candidate: Candidate, args: Args) -> Outcomes:
     """Attributes and attribute-like constants have the values that the rule allows."""
     return list(attribute_outcomes(candidate, candidate.pattern.where)) or None
@@ -93,7 +104,9 @@ def _text(value: object) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-@check("constants", "not-constant")
+@check(
+    "constants", "not-constant", lambda pattern, path: _any(pattern, lambda f: f.const is not None)
+)
 def constants(candidate: Candidate, args: Args) -> Outcomes:
     """The operands that the rule needs at compile time are constants."""
     needed = [n for n, f in candidate.pattern.where.items() if f.const is not None]
@@ -118,7 +131,11 @@ def constant_outcomes(candidate: Candidate, names: Iterable[str]) -> Outcomes:
     return found or None
 
 
-@check("constant-values", "constant-value")
+@check(
+    "constant-values",
+    "constant-value",
+    lambda pattern, path: _any(pattern, lambda f: f.numbers is not None),
+)
 def constant_values(candidate: Candidate, args: Args) -> Outcomes:
     """Constants have the values that the pattern needs."""
     found: list[Outcome] = []
@@ -161,7 +178,11 @@ def _value(
         )
 
 
-@check("operands", "shape")
+@check(
+    "operands",
+    "shape",
+    lambda pattern, path: _any(pattern, lambda f: f.elements is not None or bool(f.rank)),
+)
 def operands(candidate: Candidate, args: Args) -> Outcomes:
     """Operands have the rank and number of elements that the rule allows."""
     found: list[Outcome] = []

@@ -21,7 +21,7 @@ def equivalence(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("profitable", "not-profitable")
+@check("profitable", "not-profitable", lambda pattern, path: path.profit is not None)
 def profitable(candidate: Candidate, args: Args) -> Outcomes:
     """The target's cost model gains by it."""
     profit = candidate.path.profit if candidate.path else None
@@ -47,7 +47,7 @@ def profitable(candidate: Candidate, args: Args) -> Outcomes:
 @check("enabled", "disabled")
 def enabled(candidate: Candidate, args: Args) -> Outcomes:
     """The rule is not switched off."""
-    if candidate.rule.id in candidate.seen:
+    if candidate.off:
         return [fail(candidate.rule.id, "switched off for this run", "run without --skip")]
     path = candidate.path
     if path is not None and path.disabled:

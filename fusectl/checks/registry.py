@@ -16,7 +16,8 @@ from typing import Literal
 from fusectl.errors import Span
 from fusectl.match.candidate import Candidate
 from fusectl.reasons import REASONS
-from fusectl.tables.schema import Value
+from fusectl.tables.patterns import Pattern
+from fusectl.tables.schema import PathDoc, Value
 
 Args = dict[str, Value]
 
@@ -39,16 +40,23 @@ class Outcome:
 
 Outcomes = Iterable[Outcome] | None
 Function = Callable[[Candidate, Args], Outcomes]
+Concern = Callable[[Pattern, PathDoc], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A registered check."""
+    """A registered check.
+
+    ``concerns`` tells from a pattern and a path alone whether there is anything to check, once for
+    all candidates of them; ``barriers``: there is only where something stands between.
+    """
 
     name: str
     reason: str
     requirement: str
     run: Function
+    concerns: Concern | None = None
+    barriers: bool = False
 
 
 CHECKS: dict[str, Check] = {}
@@ -72,14 +80,16 @@ TARGET: tuple[str, ...] = (
 """Checks that run where the target has a path for the rule and the producer."""
 
 
-def check(name: str, reason: str) -> Callable[[Function], Function]:
+def check(
+    name: str, reason: str, concerns: Concern | None = None, barriers: bool = False
+) -> Callable[[Function], Function]:
     """Register a function as the check ``name``, which gives ``reason`` where it does not hold."""
     if reason not in REASONS:
         raise ValueError(f"check {name}: unknown reason {reason}")
 
     def register(function: Function) -> Function:
         requirement = (function.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        CHECKS[name] = Check(name, reason, requirement, function)
+        CHECKS[name] = Check(name, reason, requirement, function, concerns, barriers)
         return function
 
     return register

@@ -29,6 +29,9 @@ def duplicable(candidate: Candidate, value: str) -> bool:
 
 def other_readers(candidate: Candidate, value: str) -> list[Group]:
     """Return the groups that read a value beyond what the pattern reads of it."""
+    users = candidate.overlay.users(value)
+    if len(users) == 1 and any(users[0][0] is g for g in candidate.parts):
+        return []  # the usual case: nobody but the pattern's own reader
     inside = {id(g) for g in candidate.parts}
     expected: Counter[int] = Counter()
     for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
@@ -43,7 +46,7 @@ def other_readers(candidate: Candidate, value: str) -> list[Group]:
     elif candidate.between and value == candidate.value:
         expected[id(candidate.consumer.group)] -= 1
     found = []
-    for group, _ in candidate.overlay.users(value):
+    for group, _ in users:
         if id(group) in inside and expected[id(group)] > 0:
             expected[id(group)] -= 1
             continue

@@ -18,7 +18,7 @@ from fusectl.cli.main import fusectl
 from fusectl.cli.output import tell, write
 from fusectl.cli.pages import checks_page, rule_page, support_table, target_page
 from fusectl.cli.sources import rule_documents
-from fusectl.errors import UsageError
+from fusectl.errors import FusectlError, UsageError
 from fusectl.reasons import REASONS, page
 from fusectl.report.schema import report_schema
 
@@ -153,4 +153,8 @@ def _targets() -> str:
 
 
 if __name__ == "__main__":
-    docs()
+    try:
+        docs()
+    except FusectlError as error:
+        tell(str(error))
+        raise SystemExit(2) from None

@@ -13,6 +13,7 @@ from fusectl.report import Decision, Report
 from fusectl.rewrite.source import Model
 from fusectl.tables import Catalog, Rule, Target
 from fusectl.tables.schema import Example, PassDoc
+from fusectl.tables.targets import DEFAULT
 from fusectl.yamlsrc import spanned
 
 LEGALITY = "ideal"
@@ -53,11 +54,9 @@ def _alone(rule: Rule, target: Target) -> Target:
     """Return a target's clean-up passes with only this rule after them, and one result each."""
     cleanup = (p for p in target.passes if p.fuse is None)
     own = PassDoc(rule.span, fuse=(spanned(rule.id, rule.span),))
-    path = target.path(rule.id)
-    paths = dict(target.paths)
-    if path is not None:
-        paths[rule.id] = replace(path, dual_output=())
-    return replace(target, passes=(*cleanup, own), paths=paths)
+    path = target.paths.get(rule.id) or target.paths[DEFAULT]
+    paths = {**target.paths, rule.id: replace(path, dual_output=())}
+    return replace(target, passes=(*cleanup, own), paths=paths, covered=frozenset({rule.id}))
 
 
 def _run(rule: Rule, example: Example, target: Target, catalog: Catalog) -> Failure | None:

@@ -133,7 +133,8 @@ class _Scope:
         fused = False
         told: dict[str, Ruling] = {}
         for pattern in rule.patterns:
-            if not _runs(pattern.opset, self.overlay.view):
+            there = any(self.overlay.count(op) for op in pattern.nodes[pattern.consumer].ops)
+            if not there or not _runs(pattern.opset, self.overlay.view):
                 continue
             for role in self._producers(pattern):
                 fused = self._from(rule, pattern, role, step, gate, told) or fused
@@ -221,11 +222,16 @@ class _Scope:
         self, rule: Rule, patterns: list[Pattern], step: int, gate: Range | None
     ) -> list[Ruling]:
         """The best whole match for each place: spellings overlap, and one of them is meant."""
-        rulings = [
-            self._judge(found, step, gate)
-            for pattern in patterns
-            for found in find_whole(rule, pattern, self.target, self.overlay, self.operators)
-        ]
+        accepted: set[int] = set()
+        rulings: list[Ruling] = []
+        for pattern in sorted(patterns, key=lambda p: -len(p.nodes)):
+            for found in find_whole(
+                rule, pattern, self.target, self.overlay, self.operators, accepted
+            ):
+                ruling = self._judge(found, step, gate)
+                rulings.append(ruling)
+                if ruling.accepted:
+                    accepted |= _own(found)
         taken: set[int] = set()
         best = []
         for ruling in sorted(rulings, key=_quality):
@@ -257,10 +263,10 @@ class _Scope:
         return best
 
     def _prepared(self, found: Candidate) -> Candidate:
-        if not self.options.equivalence and found.rule.id not in self.options.skip:
+        off = found.rule.id in self.options.skip
+        if not self.options.equivalence and not off:
             return found
-        off = {found.rule.id: True} if found.rule.id in self.options.skip else {}
-        return replace(found, equivalence=self.options.equivalence, seen=off)
+        return replace(found, equivalence=self.options.equivalence, off=off)
 
     def _judge(self, found: Candidate, step: int, gate: Range | None) -> Ruling:
         ruling = judge(self._prepared(found), step, gate)

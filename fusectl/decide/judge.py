@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fusectl.checks import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome
@@ -13,8 +12,8 @@ from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
 from fusectl.match.candidate import Candidate
 from fusectl.reasons import ORDER
-from fusectl.tables.rules import Rule
-from fusectl.tables.schema import Range
+from fusectl.tables.patterns import Pattern
+from fusectl.tables.schema import PathDoc, Range, Value
 
 Checked = tuple[Check, Outcome | None, Span]
 
@@ -43,54 +42,75 @@ class Ruling:
         return (self.candidate.rule.id, self.candidate.value, outputs[0] if outputs else "")
 
 
-_PLANS: dict[int, tuple[Rule, list[tuple[Check, dict[str, object], Span]]]] = {}
+Entry = tuple[Check, dict[str, Value], Span, bool]
+
+_PLANS: dict[tuple[int, int], tuple[Pattern, PathDoc | None, list[Entry], list[Entry]]] = {}
 
 
-def _plan(rule: Rule) -> list[tuple[Check, dict[str, object], Span]]:
-    """The checks of a rule, each once, in the order of its file."""
-    known = _PLANS.get(id(rule))
-    if known is not None and known[0] is rule:
-        return known[1]
-    plan: list[tuple[Check, dict[str, object], Span]] = []
+def _plan(candidate: Candidate) -> tuple[list[Entry], list[Entry]]:
+    """The checks of a pattern and those of a path, each once, and whether each has work to do."""
+    pattern, path = candidate.pattern, candidate.path
+    key = (id(pattern), id(path))
+    known = _PLANS.get(key)
+    if known is not None and known[0] is pattern and known[1] is path:
+        return known[2], known[3]
+    rule = candidate.rule
+    wanted: list[tuple[str, dict[str, Value], Span]] = []
     seen: set[str] = set()
-    for wanted in rule.require:
-        for name in GROUPS.get(wanted.check, (wanted.check,)):
-            if name not in seen or wanted.args:
-                plan.append((CHECKS[name], dict(wanted.args), wanted.span))
+    for requirement in rule.require:
+        for name in GROUPS.get(requirement.check, (requirement.check,)):
+            if name not in seen or requirement.args:
+                wanted.append((name, dict(requirement.args), requirement.span))
             seen.add(name)
-    plan += [(CHECKS[name], {}, rule.span) for name in ALWAYS if name not in seen]
-    if any(len(p.inner) > 1 for p in rule.patterns):
-        users = [n for n in GROUPS["single-user"] if n not in seen]
-        plan += [(CHECKS[name], {}, rule.span) for name in users]
-    plan.append((CHECKS["product-agrees"], {}, rule.span))
-    _PLANS[id(rule)] = (rule, plan)
-    return plan
+    wanted += [(name, {}, rule.span) for name in ALWAYS if name not in seen]
+    if len(pattern.inner) > 1:
+        wanted += [(n, {}, rule.span) for n in GROUPS["single-user"] if n not in seen]
+    wanted.append(("product-agrees", {}, rule.span))
+    own = [_entry(name, args, span, pattern, path) for name, args, span in wanted]
+    span = path.span if path is not None else candidate.target.span
+    machine = [_entry(name, {}, span, pattern, path) for name in TARGET]
+    _PLANS[key] = (pattern, path, own, machine)
+    return own, machine
 
 
-def _run(candidate: Candidate, gate: Range) -> Iterator[Checked]:
-    for check, args, span in _plan(candidate.rule):
-        outcomes = check.run(candidate, args)  # type: ignore[arg-type]
-        if outcomes is None:
-            yield check, None, span
-        else:
-            for outcome in outcomes:
-                yield check, outcome, outcome.where or span
+def _entry(
+    name: str, args: dict[str, Value], span: Span, pattern: Pattern, path: PathDoc | None
+) -> Entry:
+    check = CHECKS[name]
+    live = check.concerns is None or check.concerns(pattern, path or _NO_PATH)
+    return check, args, span, live
+
+
+_NO_PATH = PathDoc(Span(""))
+
+
+def _run(candidate: Candidate, gate: Range) -> list[Checked]:
+    own, machine = _plan(candidate)
+    found: list[Checked] = []
+    facts = candidate.operators.facts.get(candidate.producer.op)
+    bare = not candidate.between and not (facts is not None and facts.quantized_output)
+    _ask(candidate, own, found, bare)
     path = candidate.path
     span = path.span if path is not None else candidate.target.span
-    exists, lacking = CHECKS["path-exists"], path_outcome(candidate)
-    yield exists, lacking, (lacking.where if lacking and lacking.where else span)
-    if path is None or lacking is not None:
-        return
-    for name in TARGET:
-        check = CHECKS[name]
-        outcomes = check.run(candidate, {})
+    lacking = path_outcome(candidate)
+    found.append((CHECKS["path-exists"], lacking, (lacking and lacking.where) or span))
+    if path is not None and lacking is None:
+        _ask(candidate, machine, found, bare)
+        if gate.min or gate.max:
+            found.append((CHECKS["opset-in-table"], _gated(candidate, gate), span))
+    return found
+
+
+def _ask(candidate: Candidate, entries: list[Entry], found: list[Checked], bare: bool) -> None:
+    for check, args, span, live in entries:
+        if not live or (bare and check.barriers):
+            found.append((check, None, span))
+            continue
+        outcomes = check.run(candidate, args)
         if outcomes is None:
-            yield check, None, span
+            found.append((check, None, span))
         else:
-            for outcome in outcomes:
-                yield check, outcome, outcome.where or span
-    if gate.min or gate.max:
-        yield CHECKS["opset-in-table"], _gated(candidate, gate), span
+            found.extend((check, o, o.where or span) for o in outcomes)
 
 
 def _gated(candidate: Candidate, gate: Range) -> Outcome:

@@ -67,6 +67,9 @@ class Candidate:
     ``roles`` follows the pattern's nodes (None: missing); ``bound`` maps the pattern's values to
     the graph's; ``value`` is what the producer makes, ``slot`` the consumer's input that is
     reached from it; ``turned`` is the same with the producer's two operands exchanged.
+    ``parts`` are the groups that the fusion would join, each once, in graph order; ``swallows``
+    the values that would no longer exist: those made and read inside. ``off``: the rule is
+    switched off for this run.
     """
 
     rule: Rule
@@ -85,18 +88,24 @@ class Candidate:
     missing: tuple[Miss, ...] = ()
     turned: Candidate | None = None
     equivalence: str = ""
-    seen: dict[str, bool] = field(default_factory=dict)
+    off: bool = False
+    parts: tuple[Group, ...] = field(init=False)
+    swallows: tuple[str, ...] = field(init=False)
 
-    @property
-    def parts(self) -> tuple[Group, ...]:
-        """The groups that the fusion would join, each once, in graph order."""
+    def __post_init__(self) -> None:
+        """Derive ``parts`` and ``swallows``, which nearly every check reads."""
+        object.__setattr__(self, "parts", self._parts())
+        object.__setattr__(self, "swallows", self._swallows())
+
+    def _parts(self) -> tuple[Group, ...]:
         found = {id(r.group): r.group for r in self.roles if r is not None}
-        found |= {id(b.group): b.group for b in self.between}
+        if self.between:
+            found |= {id(b.group): b.group for b in self.between}
         return tuple(sorted(found.values(), key=lambda g: g.order))
 
-    @property
-    def swallows(self) -> tuple[str, ...]:
-        """Values that would no longer exist: those made and read inside."""
+    def _swallows(self) -> tuple[str, ...]:
+        if len(self.pattern.inner) == 1 and not self.between:
+            return (self.value,)
         inner = [self.bound[v] for v in self.pattern.inner if v in self.bound]
         between = [b.group.outputs[0] for b in self.between]
         order = {o: r.group.order for r in self.roles if r for o in r.outputs}

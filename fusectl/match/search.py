@@ -33,13 +33,23 @@ class _State:
 
 
 def find_whole(
-    rule: Rule, pattern: Pattern, target: Target, overlay: Overlay, operators: Operators
+    rule: Rule,
+    pattern: Pattern,
+    target: Target,
+    overlay: Overlay,
+    operators: Operators,
+    taken: Container[int],
 ) -> Iterator[Candidate]:
-    """Yield the whole matches of a pattern, each around its rarest operator in this graph."""
+    """Yield the whole matches of a pattern, each around its rarest operator in this graph.
+
+    Anchors in ``taken`` (by identity) belong to a better match already.
+    """
     anchor = _anchor(pattern, overlay)
     if anchor is None:
         return
     for group in overlay.of_op(pattern.nodes[anchor].ops):
+        if id(group.last) in taken:
+            continue
         found = whole_match(pattern, overlay, anchor, Role(group, group.last))
         if found is None:
             continue

@@ -80,16 +80,25 @@ def walk(
     return found
 
 
+_TOLD: dict[tuple[int, int], tuple[Pattern, PathDoc | None, bool]] = {}
+
+
 def _told_apart(rule: Rule, pattern: Pattern, path: PathDoc | None, names: tuple[str, ...]) -> bool:
     """Tell whether anything asks for one operand and not for the other."""
     used = pattern.nodes[pattern.consumer].inputs
+    key = (id(pattern), id(path))
+    known = _TOLD.get(key)
+    if known is not None and known[0] is pattern and known[1] is path:
+        return known[2]
     told = {*pattern.where, *used, *rule.operands}
     told.update(str(v) for r in rule.require for v in r.args.values())
     if path is not None:
         told.update(c.rstrip("?") for c in path.const)
         told.update(n for s in path.shapes for n in (*s.rank, *s.elements, *s.forms, *s.static))
         told.update((*path.where, *path.types))
-    return any(name in told for name in names)
+    answer = any(name in told for name in names)
+    _TOLD[key] = (pattern, path, answer)
+    return answer
 
 
 def _bind(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -136,8 +136,8 @@ def _tests(report: Report, wanted: Filter) -> Iterator[Callable[[Decision], bool
 def _nothing(report: Report, wanted: Filter) -> str:
     """Say that nothing matches, and where an edge that was asked for is listed instead."""
     text = f"no decision matches {wanted}"
-    if wanted.reason and replace(wanted, reason="") == Filter() and wanted.reason == "no-rule":
-        return f"{text}: edges without a rule are listed by --uncovered"
+    if wanted.reason == "no-rule":
+        return f"{text}: edges without a rule are no decisions, and listed apart"
     if not any((wanted.rule, wanted.reason, wanted.verdict)) and _open(report, wanted):
         return f"{text}: no rule covers it (no-rule; --uncovered lists such edges)"
     return text

@@ -9,7 +9,7 @@ import pytest
 from fusectl import api
 from fusectl.checks import CHECKS
 from fusectl.reasons import REASONS
-from tests.cli.models import BAD
+from tests.cli.models import BAD, DIRECT
 from tests.run_cli import Outcome
 
 Cli = Callable[..., Outcome]
@@ -117,6 +117,16 @@ def test_rules_and_targets_of_the_user(cli: Cli, rule: Callable[..., Path], tmp_
     assert cli("rules", "show", "my-rule", "--rules", tmp_path).out.startswith("# my-rule")
     assert "Sigmoid (table)" in cli("targets", "show", "my-npu", "--rules", tmp_path).out
     assert "made up" in cli("targets", "show", str(tmp_path / "npu.yaml"), "--rules", tmp_path).out
+
+
+def test_a_model_on_a_target_of_the_user(
+    cli: Cli, rule: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "npu.yaml").write_text(TARGET.format(rule="my-rule"))
+    args = ("explain", DIRECT, "--format", "concise", "--rule", "my-rule")
+    for target in ("my-npu", tmp_path / "npu.yaml"):
+        outcome = cli(*args, "--rules", rule("my-rule"), "--rules", tmp_path, "--target", target)
+        assert outcome.out == f"{DIRECT}: u -> act: fuse my-rule\n"
 
 
 def test_a_good_file_of_rules(cli: Cli, rule: Callable[..., Path]) -> None:
