@@ -23,7 +23,7 @@ from fusectl.report.types import Report
 from fusectl.tables import Catalog, Rule, Target, load_catalog
 
 if TYPE_CHECKING:
-    import onnx
+    import onnx  # noqa: TID251  # for annotations only
 
 DEFAULT_TARGET = "onnxruntime-cpu"
 

@@ -25,7 +25,7 @@ _TABLE = """
 adjacency requantize            a conversion of scale, zero point or integer width stands between
 adjacency clip                  a range limit stands between
 adjacency cast                  a change of element type stands between
-adjacency layout                a reorder or reshape stands between that the target does not see through
+adjacency layout                a reorder or a reshape that is not seen through stands between
 adjacency intervening-op        any other operator stands between
 users     multi-user            the intermediate value has another consumer
 users     graph-output          the intermediate value is returned by the graph
@@ -34,7 +34,7 @@ users     shared-initializer    a constant that the fusion would consume has oth
 state     already-fused         the slot of the producer that the fusion needs is taken
 state     claimed               another decision holds one of the nodes
 pattern   op-mismatch           a node of the pattern is another operator, domain or arity
-pattern   attribute             an attribute or attribute-like constant has a value that is not allowed
+pattern   attribute             an attribute or attribute-like constant is not as allowed
 pattern   not-constant          an operand has to be known at compile time and is not
 pattern   constant-value        a constant differs from what the pattern needs
 pattern   shape                 shapes do not correspond
@@ -44,7 +44,7 @@ target    unsupported-activation the function is not enabled on this path
 target    unsupported-dtype     an element type has no implementation
 target    unsupported-shape     a rank, bias shape or size is outside the table
 target    unsupported-opset     an operator version or domain is outside the table
-target    unsupported-grouping  grouped convolution or schedule grouping has no code for the fused form
+target    unsupported-grouping  this grouping has no code for the fused form
 target    lut-incomplete        the table cannot be built or addressed
 target    over-budget           tables, parameters, tiles or a row do not fit the stated memory
 numerics  inexact               the equivalence asked for is stronger than what the fused form keeps

@@ -13,7 +13,7 @@ from fusectl.checks import (
 )
 from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome, known_names
 
-__all__ = [
-    "ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome",
-    "adjacency", "encoding", "known_names", "machine", "movement", "pattern", "policy", "shapes", "state", "users",
-]  # fmt: skip
+__all__ = ["ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome", "known_names"]
+
+MODULES = (adjacency, encoding, machine, movement, pattern, policy, shapes, state, users)
+"""The modules whose import registers the checks that ship."""

@@ -174,7 +174,7 @@ def dtypes_implemented(candidate: Candidate, args: Args) -> Outcomes:
     wanted = path.dtypes
     use = (path.functions or {}).get(function_name(candidate)[0])
     source = next((v for v in candidate.producer.inputs if v), "")
-    places = (
+    places: tuple[tuple[str, str, tuple[str, ...], dict[str, str]], ...] = (
         ("input", source, use.dtypes if use and use.dtypes else wanted.input, {}),
         ("intermediate", candidate.value, wanted.intermediate, path.storage),
         ("output", candidate.consumer.outputs[0], wanted.output, {}),

@@ -71,7 +71,8 @@ def matches(actual: Attribute, wanted: Value, rel: float = 0.0, abs_: float = 0.
     if isinstance(wanted, tuple):
         if not isinstance(actual, tuple) or len(actual) != len(wanted):
             return False
-        return all(matches(a, w, rel, abs_) for a, w in zip(actual, wanted, strict=True))
+        pairs: list[tuple[Attribute, Value]] = list(zip(actual, wanted, strict=True))
+        return all(matches(a, w, rel, abs_) for a, w in pairs)
     if isinstance(actual, tuple):
         return len(actual) == 1 and matches(actual[0], wanted, rel, abs_)
     number = as_number(wanted)

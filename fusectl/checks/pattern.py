@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -128,6 +128,9 @@ def constant_outcomes(candidate: Candidate, names: Iterable[str]) -> Outcomes:
                     f"make {value} an initializer, or fold what computes it before exporting",
                 )
             )
+        elif value and candidate.overlay.trouble(value):
+            help = "put the file where the model expects it"
+            found.append(unknown(value, candidate.overlay.trouble(value), help))
     return found or None
 
 
@@ -171,7 +174,8 @@ def _value(
         reader = next((g.label for g, _ in candidate.overlay.users(value)), value)
         yield fail(
             value,
-            f"{name} of {reader} is {constant(candidate.overlay, value)}, the pattern needs {shown}",
+            f"{name} of {reader} is {constant(candidate.overlay, value)}, "
+            f"the pattern needs {shown}",
             "another constant is another function: keep it, or correct the constant if it is a "
             "mistake of the exporter",
             fact.span,

@@ -38,7 +38,8 @@ def profitable(candidate: Candidate, args: Args) -> Outcomes:
     return [
         fail(
             candidate.value,
-            f"{candidate.value} has {size} elements; the target fuses from {profit.min_elements} on",
+            f"{candidate.value} has {size} elements; the target fuses from "
+            f"{profit.min_elements} on",
             "legal and supported: nothing is wrong with the model",
         )
     ]

@@ -74,8 +74,8 @@ ALWAYS: tuple[str, ...] = (
 
 TARGET: tuple[str, ...] = (
     "function-enabled", "dtypes-implemented", "shapes-in-table", "opset-in-table",
-    "grouping-has-code", "result-may-be-returned", "table-complete", "row-fits", "path-attributes", "path-constants",
-    "profitable",
+    "grouping-has-code", "result-may-be-returned", "table-complete", "row-fits",
+    "path-attributes", "path-constants", "profitable",
 )  # fmt: skip
 """Checks that run where the target has a path for the rule and the producer."""
 

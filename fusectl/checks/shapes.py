@@ -24,8 +24,10 @@ def fits(candidate: Candidate, args: Args) -> Outcomes:
     """The operand broadcasts into the product without making it larger."""
     operand = candidate.bound.get(_arg(args, "operand", "b"), "")
     into = _arg(args, "into", candidate.pattern.edge)
-    host = read_value(candidate) if into == candidate.pattern.edge else candidate.bound[into]
-    if not operand:
+    host = candidate.bound.get(into, "")
+    if into == candidate.pattern.edge:
+        host = read_value(candidate)
+    if not operand or not host:
         return None
     overlay = candidate.overlay
     small, big = overlay.type_of(operand).dims, overlay.type_of(host).dims

@@ -23,7 +23,7 @@ class Removed:
 
 
 def eliminate(overlay: Overlay, ops: Iterable[str], step: int) -> list[Removed]:
-    """Remove the no-ops among the listed operators; an operator is one only where it does nothing."""
+    """Remove the no-ops among the listed operators: those that do nothing where they stand."""
     removed = []
     for group in overlay.of_op(ops):
         predicate = NO_OPS.get(group.op)

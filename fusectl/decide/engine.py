@@ -117,8 +117,9 @@ class _Scope:
             merge_equal(self.overlay)
         rules = [self.catalog.rules[t.value] for t in step.fuse or ()]
         for _ in range(_ROUNDS if step.repeat == "fixpoint" else 1):
-            # A list: every rule of the pass runs, also after one has fused something.
-            if not any([self._sweep(rule, number) for rule in rules]):
+            # Every rule of the pass runs, also after one has fused something.
+            fused = [self._sweep(rule, number) for rule in rules]
+            if not any(fused):
                 break
 
     def _sweep(self, rule: Rule, step: int, gate: Range | None = None) -> bool:
@@ -388,8 +389,10 @@ def _settled(rulings: Iterable[Ruling]) -> list[Ruling]:
         r
         for r in rulings
         if r.accepted
-        or not (_held(r) and _edge(r) in decided)
-        and not (r.candidate.missing and r.candidate.value in swallowed)
+        or (
+            not (_held(r) and _edge(r) in decided)
+            and not (r.candidate.missing and r.candidate.value in swallowed)
+        )
     ]
 
 

@@ -60,6 +60,23 @@ class Constants:
             scope = scope._parent
         return None
 
+    def trouble(self, name: str) -> str:
+        """Return why a constant's contents cannot be had, as far as that shows without reading."""
+        owner = self._owner(name)
+        if owner is None:
+            return ""
+        if name in owner.renamed:
+            inner, original = owner.renamed[name]
+            return inner.trouble(original)
+        tensor = owner._tensors.get(name)
+        if tensor is None or tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return ""
+        try:
+            owner._weights.locate(name, tensor)
+        except Unreadable as error:
+            return str(error)
+        return ""
+
     def origin(self, name: str) -> tuple[int, str]:
         """Return what tells a constant from every other: its scope and its name there."""
         owner = self._owner(name)
@@ -124,15 +141,22 @@ class Weights:
         except (ValueError, TypeError, RuntimeError, AttributeError) as error:
             raise Unreadable(f"the data of {name} cannot be read: {error}") from None
 
-    def _external(self, name: str, tensor: onnx.TensorProto) -> Array:
-        entries = {e.key: e.value for e in tensor.external_data}
-        location = entries.get("location", "")
+    def locate(self, name: str, tensor: onnx.TensorProto) -> Path:
+        """Return the file of an external tensor, which is not opened. Raises Unreadable."""
+        location = next((e.value for e in tensor.external_data if e.key == "location"), "")
         if self._folder is None:
             raise Unreadable(f"{name} lies in {location}, and the model came without a folder")
         path = self._folder / location
         root = os.path.realpath(self._folder)
         if os.path.isabs(location) or not _inside(os.path.realpath(path), root):
             raise Unreadable(f"{name} lies in {location}, outside the folder of the model")
+        if not path.is_file():
+            raise Unreadable(f"{name} lies in {location}, which is not there")
+        return path
+
+    def _external(self, name: str, tensor: onnx.TensorProto) -> Array:
+        entries = {e.key: e.value for e in tensor.external_data}
+        path, location = self.locate(name, tensor), entries.get("location", "")
         try:
             offset = int(entries.get("offset", 0))
             with path.open("rb") as file:
@@ -162,4 +186,5 @@ def _at(graph: onnx.GraphProto, place: tuple[int, ...]) -> onnx.TensorProto:
     *steps, last = place
     for node, attribute in zip(steps[::2], steps[1::2], strict=True):
         graph = graph.node[node].attribute[attribute].g
-    return graph.initializer[last]
+    tensor: onnx.TensorProto = graph.initializer[last]
+    return tensor

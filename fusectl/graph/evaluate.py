@@ -41,7 +41,7 @@ def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphV
     imports = [onnx.helper.make_opsetid(node.domain, view.opset(node.domain))]
     try:
         model = onnx.helper.make_model(graph, opset_imports=imports)
-        made = ReferenceEvaluator(model).run([value], feeds)
+        made = list(ReferenceEvaluator(model).run([value], feeds))
     except Exception as error:  # an operator the evaluator lacks is no reason to stop explaining
         raise Unreadable(f"{value} cannot be computed from {node.label}: {error}") from None
     return np.asarray(made[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from onnx import numpy_helper
 
 from fusectl.errors import ModelError
 from fusectl.graph import functions, order
-from fusectl.graph.dtypes import complete
 from fusectl.graph.constants import SMALL, Array, Constants, Weights
+from fusectl.graph.dtypes import complete
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.refine import refine
 from fusectl.graph.shapes import bodies, has_bodies, infer, types_of
@@ -122,7 +123,10 @@ class _Loader:
         constants: Constants | None = None,
     ) -> GraphView:
         constants = constants or Constants(self.weights, parent.constants if parent else None)
-        nodes = tuple(Node(i, proto) for i, proto in enumerate(graph.node))
+        try:
+            nodes = tuple(Node(i, proto) for i, proto in enumerate(graph.node))
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {error}") from None
         inputs = tuple(i.name for i in graph.input)
         types = types_of(typed)
         self._constants(graph, nodes, constants, types, set(inputs) if overridable else set())
@@ -137,12 +141,15 @@ class _Loader:
             types,
             parent,
         )
-        order.arrange(view, set(i.name for i in graph.initializer), self.name)
+        order.arrange(view, {i.name for i in graph.initializer}, self.name)
         self.view.graphs.append(view)
         complete(view, self.like_first)
         if parent is None and not scope:
-            refine(view, self.model, lambda m: dict(types_of(infer(m, self.alike)[0].graph)))
+            refine(view, self.model, self._types)
         return view
+
+    def _types(self, model: onnx.ModelProto) -> dict[str, TensorType]:
+        return types_of(infer(model, self.alike)[0].graph)
 
     def _constants(
         self,
@@ -163,7 +170,7 @@ class _Loader:
                 constants.add(tensor.name, tensor)
             types[tensor.name] = _stored_type(tensor)
         for sparse in graph.sparse_initializer:
-            constants.compute(sparse.values.name, lambda s=sparse: _dense(s))
+            constants.compute(sparse.values.name, partial(_dense, sparse))
         for node in nodes:
             if node.op == "Constant" and node.outputs:
                 tensor = _constant_node(node)

@@ -94,6 +94,12 @@ def arrange(view: GraphView, stored: set[str], name: str) -> None:
         for value in names:
             if value in here:
                 view.captured.setdefault(value, []).append(view.nodes[index])
+    _check_reads(view, here, inner, name)
+
+
+def _check_reads(
+    view: GraphView, here: set[str], inner: dict[int, dict[str, None]], name: str
+) -> None:
     for node in view.nodes:
         for value in (*node.inputs, *inner.get(node.index, ())):
             if value and value not in here and not _outside(view, value):

@@ -25,8 +25,8 @@ class Group:
     """
 
     __slots__ = (
-        "alive", "core", "decision", "function", "inputs", "lead", "members", "op", "order", "outputs",
-        "sealed", "slots", "swallowed",
+        "alive", "core", "decision", "function", "inputs", "lead", "members", "op", "order",
+        "outputs", "sealed", "slots", "swallowed",
     )  # fmt: skip
 
     def __init__(self, node: Node, order: int) -> None:
@@ -173,6 +173,10 @@ class Overlay:
             found = evaluate(overlay.folded[value].last, value, overlay.array, overlay.view)
         self._arrays[value] = found
         return found
+
+    def trouble(self, value: str) -> str:
+        """Return why a constant's contents cannot be had, as far as that shows without reading."""
+        return self.view.constants.trouble(value)
 
     def scalar(self, value: str) -> float | None:
         """Return the one number a constant holds, or None if it holds several or is unreadable."""

@@ -14,6 +14,7 @@ from onnx import numpy_helper
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
+from fusectl.graph.types import TensorType
 from fusectl.graph.view import GraphView, Node
 
 _ROUNDS = 4
@@ -30,7 +31,7 @@ _DECIDING = {
 def refine(
     view: GraphView,
     model: onnx.ModelProto,
-    infer: Callable[[onnx.ModelProto], dict[str, object]],
+    infer: Callable[[onnx.ModelProto], dict[str, TensorType]],
 ) -> None:
     """Improve the types of the main graph in place; ``infer`` returns the types of a model."""
     scratch = model
@@ -48,7 +49,7 @@ def refine(
         before = len(view.types)
         types = infer(scratch)
         better = {n: t for n, t in types.items() if view.types.get(n) != t}
-        view.types.update(better)  # type: ignore[arg-type]
+        view.types.update(better)
         if not better and len(view.types) == before:
             return
 

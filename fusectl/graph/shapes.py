@@ -47,7 +47,7 @@ def _stand_in(graph: onnx.GraphProto, node: onnx.NodeProto, how: tuple[str, ...]
         return
     op_type, *sizes = how
     if sizes:
-        # The second operand holds packed codes; one of the shape that they stand for takes its place.
+        # The second operand holds packed codes; one of the shape they stand for takes its place.
         stated = {a.name: a.i for a in node.attribute}
         name = f"{node.output[0]}_unpacked"
         weight = onnx.helper.make_tensor_value_info(

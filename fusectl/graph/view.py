@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from fusectl.errors import ModelError
 from fusectl.graph.types import UNKNOWN, TensorType
 
 if TYPE_CHECKING:
@@ -37,9 +38,11 @@ class Note:
 
 
 class Node:
-    """One node as it stands in the file. ``op`` is the type, domain-qualified outside ONNX's own."""
+    """One node as it stands in the file. ``op`` is its type, domain-qualified outside ONNX."""
 
-    __slots__ = ("_attrs", "domain", "index", "inputs", "name", "op", "op_type", "outputs", "proto")
+    __slots__ = (
+        "_attrs", "domain", "index", "inputs", "name", "op", "op_type", "outputs", "proto",
+    )  # fmt: skip
 
     def __init__(self, index: int, proto: onnx.NodeProto) -> None:
         self.index = index
@@ -52,6 +55,11 @@ class Node:
         self.inputs: tuple[str, ...] = tuple(proto.input)
         self.outputs: tuple[str, ...] = tuple(proto.output)
         self._attrs: dict[str, Attribute] | None = None
+        try:
+            "".join((self.name, self.op, *self.inputs, *self.outputs))
+        except TypeError:
+            # The protobuf runtime hands out bytes for text that is not UTF-8.
+            raise ModelError(f"a name in node number {index} is not UTF-8") from None
 
     @property
     def label(self) -> str:

@@ -168,24 +168,26 @@ class _Walker:
                 if id(group) in seen:
                     continue
                 seen.add(id(group))
-                role = self._fits(group, slot, current)
-                strength = self._strength(role) if role else ""
-                if role and trail and self._drowns(role, slot, trail):
-                    continue
-                if role and strength == "strong":
+                hit, strength = self._hit(group, slot, current, trail)
+                if hit is not None and strength == "weak":
+                    weak.append(hit)
+                elif hit is not None:
+                    yield hit
+                if strength == "strong":
                     reached.update(id(b.group) for b in trail)
-                    yield _Hit(role, slot, trail)
-                    continue
-                if role and strength == "both":
-                    yield _Hit(role, slot, trail)
-                elif role:
-                    weak.append(_Hit(role, slot, trail))
-                if len(trail) < reach and self._passable(group, slot):
+                elif len(trail) < reach and self._passable(group, slot):
                     step = Barrier(group, current, self.operators.barrier(group.op))
                     queue.append((group.outputs[0], (*trail, step)))
-        for hit in weak:
-            if id(hit.role.group) not in reached:
-                yield hit
+        yield from (hit for hit in weak if id(hit.role.group) not in reached)
+
+    def _hit(
+        self, group: Group, slot: int, value: str, trail: tuple[Barrier, ...]
+    ) -> tuple[_Hit | None, str]:
+        """Return a group as consumer and how strongly it is one, or None."""
+        role = self._fits(group, slot, value)
+        if role is None or (trail and self._drowns(role, slot, trail)):
+            return None, ""
+        return _Hit(role, slot, trail), self._strength(role)
 
     def _drowns(self, role: Role, slot: int, trail: tuple[Barrier, ...]) -> bool:
         """Tell whether a far consumer joins another stream: nobody expects a product to take it."""

@@ -10,6 +10,7 @@ from fusectl.checks import Check, Outcome
 from fusectl.decide import Ruling, Run
 from fusectl.errors import Span
 from fusectl.graph.view import GraphView, ModelView, Node, Step
+from fusectl.reasons import REASONS
 from fusectl.report.structure import Neighbourhoods, structures
 from fusectl.report.types import (
     SCHEMA,
@@ -29,7 +30,6 @@ from fusectl.report.types import (
     Tool,
 )
 from fusectl.report.uncovered import uncovered
-from fusectl.reasons import REASONS
 from fusectl.tables.operators import Operators
 from fusectl.tables.targets import Target
 

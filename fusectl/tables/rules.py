@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fusectl.errors import Problem, Span, did_you_mean
+from fusectl.graph.view import Node
 from fusectl.reasons import REASONS
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern, compile_pattern, parse_nodes
@@ -15,10 +16,12 @@ from fusectl.tables.schema import (
     Example,
     PatternText,
     Range,
+    Require,
     RuleDoc,
     RuleFile,
     Slots,
     Value,
+    Where,
 )
 from fusectl.yamlsrc import Reader, compose
 from fusectl.yamlsrc.reader import Spanned
@@ -118,9 +121,9 @@ def _compile(doc: RuleDoc, operators: Operators, checks: set[str], problems: lis
     )
 
 
-def _relevant(doc: RuleDoc, nodes: list[object]) -> dict[str, object]:
+def _relevant(doc: RuleDoc, nodes: list[Node]) -> dict[str, Where]:
     """Facts of the rule that speak of this spelling's values."""
-    values = {v for n in nodes for v in (*n.inputs, *n.outputs)}  # type: ignore[attr-defined]
+    values = {v for n in nodes for v in (*n.inputs, *n.outputs)}
     return {name: fact for name, fact in doc.where.items() if name in values}
 
 
@@ -141,7 +144,7 @@ def _requirements(doc: RuleDoc, checks: set[str], problems: list[Problem]) -> It
             yield Requirement(name, args, entry.span)
 
 
-def _calls(entry: Spanned[object]) -> Iterator[tuple[str, dict[str, Value]]]:
+def _calls(entry: Spanned[Require]) -> Iterator[tuple[str, dict[str, Value]]]:
     if isinstance(entry.value, dict):
         yield from entry.value.items()
     elif isinstance(entry.value, Spanned):

@@ -12,7 +12,7 @@ from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Rule
 from fusectl.tables.schema import Memory, PassDoc, PathDoc, TargetDoc, Tolerance
 from fusectl.yamlsrc import Mapping as YamlMapping
-from fusectl.yamlsrc import Reader, Scalar, compose
+from fusectl.yamlsrc import Node, Reader, Scalar, compose
 
 DEFAULT = "default"
 """The path that holds for every rule without one of its own."""
@@ -58,6 +58,7 @@ def read_target_file(path: Path) -> TargetDoc:
     name = tree.get("target") if isinstance(tree, YamlMapping) else None
     what = f"target {name.text}" if isinstance(name, Scalar) else "the target file"
     doc = reader.read(tree, TargetDoc, what)
+    _check_memory(tree, reader)
     if isinstance(doc, TargetDoc):
         _check(doc, reader)
     if reader.problems or not isinstance(doc, TargetDoc):
@@ -65,12 +66,16 @@ def read_target_file(path: Path) -> TargetDoc:
     return doc
 
 
+def _check_memory(tree: Node, reader: Reader) -> None:
+    """Check sizes on the text, so that they are told also where other keys are wrong."""
+    memory = tree.get("memory") if isinstance(tree, YamlMapping) else None
+    stated = memory.get("on_chip") if isinstance(memory, YamlMapping) else None
+    if isinstance(stated, Scalar) and size(stated.text) is None:
+        message = f"memory: on_chip {stated.text} is no size"
+        reader.fail(stated.span, message, "a size is like 512KiB")
+
+
 def _check(doc: TargetDoc, reader: Reader) -> None:
-    on_chip = doc.memory.on_chip
-    if on_chip is not None and size(on_chip.value) is None:
-        reader.fail(
-            on_chip.span, f"memory: on_chip {on_chip.value} is no size", "a size is like 512KiB"
-        )
     for rule, path in doc.paths.items():
         if not path.source:
             reader.fail(

@@ -117,9 +117,9 @@ class _Builder:
             return Scalar(span, "", span.line)
         self.open.add(id(node))
         try:
-            if isinstance(node, yaml.SequenceNode):
-                return Sequence(span, tuple(self.build(item) for item in node.value))
-            return Mapping(span, tuple(self.pairs(node)))
+            if isinstance(node, yaml.MappingNode):
+                return Mapping(span, tuple(self.pairs(node)))
+            return Sequence(span, tuple(self.build(item) for item in node.value))
         finally:
             self.open.discard(id(node))
 
