@@ -21,7 +21,8 @@ def _blocked(candidate: Candidate, reason: str, help: str) -> Outcomes:
     if not found:
         return None
     subject = ", ".join(b.group.label for b in found)
-    observed = "; ".join(barrier(candidate, b.group) for b in found)
+    named = "; ".join(barrier(candidate, b.group) for b in found)
+    observed = f"{named} {'stands' if len(found) == 1 else 'stand'} between"
     return [fail(subject, observed, help)]
 
 

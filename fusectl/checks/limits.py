@@ -16,14 +16,30 @@ def limit_outcomes(candidate: Candidate) -> Outcomes:
     path = candidate.path
     if path is None or not path.shapes:
         return None
-    best: list[Outcome] | None = None
+    alternatives = []
     for limit in path.shapes:
         found = list(_against(candidate, limit))
         if not found:
             return None
-        if best is None or _badness(found) < _badness(best):
-            best = found
-    return best
+        alternatives.append(found)
+    nearest = min(map(_badness, alternatives))
+    best = [found for found in alternatives if _badness(found) == nearest]
+    if len(best) == 1 or any(len(found) != 1 for found in best):
+        return best[0]
+    return [_either([found[0] for found in best])]
+
+
+def _either(outcomes: list[Outcome]) -> Outcome:
+    """Join what is against each of several alternatives, of which any would do."""
+    first = outcomes[0]
+    helps = dict.fromkeys(o.help for o in outcomes if o.help)
+    return Outcome(
+        first.status,
+        first.subject,
+        ", and ".join(dict.fromkeys(o.observed for o in outcomes)),
+        "; or ".join(helps),
+        first.where,
+    )
 
 
 def _badness(found: list[Outcome]) -> tuple[int, int]:

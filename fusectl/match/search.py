@@ -287,6 +287,8 @@ def _candidate(
         or pattern.edge not in state.bound
     ):
         return None
+    if state.matched < len(pattern.nodes) and _quantised(pattern) and not _dequantised(state):
+        return None  # nothing here is quantised but a neighbour
     held = sum(r is not None and r.held for r in state.roles)
     if 2 * held >= state.matched or (held and state.matched < len(pattern.nodes)):
         return None  # it lies inside what other decisions made
@@ -315,6 +317,10 @@ def _candidate(
         slot,
         missing=missing,
     )
+
+
+def _dequantised(state: _State) -> bool:
+    return any(r is not None and "DequantizeLinear" in r.op for r in state.roles)
 
 
 def _quantised(pattern: Pattern) -> bool:

@@ -1,0 +1,85 @@
+"""Every pattern of several nodes, in the spellings of exporters, is one fusion on `ideal`."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import onnx
+import pytest
+
+from fusectl import api
+from fusectl.report.types import Report
+from fusectl.tables import Catalog, Rule
+from fusectl.tables.patterns import Pattern
+from tests.spellings.build import build
+from tests.spellings.recipes import recipe_of
+from tests.spellings.variants import variants
+
+SMALL = ("silu", "hard-swish")
+"""Rules of two nodes that are one function as well."""
+
+
+@cache
+def catalog() -> Catalog:
+    return api.load_rules()
+
+
+@cache
+def on_ideal() -> frozenset[str]:
+    """The rules that some pass of `ideal` runs."""
+    return frozenset(t.value for p in catalog().target("ideal").passes for t in p.fuse or ())
+
+
+def patterns() -> Iterator[tuple[str, Rule, Pattern]]:
+    """Every pattern of several nodes with a name of its own."""
+    for rule in catalog().rules.values():
+        if rule.id not in on_ideal() or (rule.two_node and rule.id not in SMALL):
+            continue
+        seen: Counter[str] = Counter()
+        for pattern in rule.patterns:
+            name = f"{rule.id}-{pattern.name}".removesuffix("-")
+            seen[name] += 1
+            yield (name if seen[name] == 1 else f"{name}-{seen[name]}"), rule, pattern
+
+
+def _cases() -> Iterator[object]:
+    for name, rule, pattern in patterns():
+        recipe = recipe_of(rule, pattern)
+        draft = build(rule, pattern, recipe)
+        wanted = frozenset(op.name for op in draft.nodes if not _changes_nothing(op.op_type, rule))
+        for variant, make in variants(draft, pattern, recipe):
+            yield pytest.param(rule, wanted, make, id=f"{name}-{variant}")
+
+
+def _changes_nothing(op_type: str, rule: Rule) -> bool:
+    # A Cast of a pattern that makes what is there already is removed before any rule runs.
+    return op_type == "Cast" and rule.id == "layernorm"
+
+
+def fused(report: Report, rule: Rule) -> list[frozenset[str]]:
+    """The names of the nodes that each fusion of a rule joined."""
+    return [
+        frozenset(node.name for node in decision.nodes)
+        for decision in report.decisions
+        if decision.rule == rule.id and decision.verdict == "fuse"
+    ]
+
+
+@pytest.mark.parametrize(("rule", "wanted", "make"), _cases())
+def test_spelling_is_accepted(
+    rule: Rule, wanted: frozenset[str], make: Callable[[], onnx.ModelProto]
+) -> None:
+    model = make()
+    onnx.checker.check_model(model, full_check=True)
+    report = api.explain(model, "ideal", rules=catalog())
+    assert any(wanted <= names for names in fused(report, rule)), [
+        (d.rule, d.verdict, d.headline, d.edge.value, sorted(n.name for n in d.nodes))
+        for d in report.decisions
+    ]
+
+
+def test_every_pattern_has_spellings() -> None:
+    for name, rule, pattern in patterns():
+        recipe = recipe_of(rule, pattern)
+        found = [n for n, _ in variants(build(rule, pattern, recipe), pattern, recipe)]
+        assert len(found) >= 3, name
