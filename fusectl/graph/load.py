@@ -17,14 +17,14 @@ from fusectl.graph.constants import SMALL, Array, Constants, Weights
 from fusectl.graph.dtypes import complete
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.refine import refine
-from fusectl.graph.shapes import bodies, has_bodies, infer, types_of
+from fusectl.graph.shapes import StandIn, bodies, has_bodies, infer, types_of
 from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 
 
 def load_model(
     source: str | Path | onnx.ModelProto,
-    alike: Mapping[str, tuple[str, ...]],
+    alike: Mapping[str, StandIn],
     like_first: Collection[str] = (),
 ) -> ModelView:
     """Load a model from a file, from standard input (``-``) or from a ModelProto.
@@ -53,7 +53,7 @@ class _Loader:
         sha256: str,
         model: onnx.ModelProto,
         weights: Weights,
-        alike: Mapping[str, tuple[str, ...]],
+        alike: Mapping[str, StandIn],
         like_first: Collection[str],
     ) -> None:
         self.name = name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import onnx
 from onnx import shape_inference
@@ -11,27 +12,40 @@ from fusectl.graph.types import UNKNOWN, TensorType, tensor_type
 from fusectl.graph.view import schema
 
 
-def infer(
-    model: onnx.ModelProto, alike: Mapping[str, tuple[str, ...]]
-) -> tuple[onnx.ModelProto, str]:
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """The ONNX operator with the result shape of one that ONNX does not know.
+
+    ``weight`` gives the dimensions of a second operand that is packed: names of attributes, or
+    ``INPUT.AXIS`` or ``INPUT.AXIS/DIVISOR`` of a stored operand. ``also`` lists further outputs of
+    the first input's shape.
+    """
+
+    op: str
+    weight: tuple[str, ...] = ()
+    also: tuple[int, ...] = ()
+
+
+def infer(model: onnx.ModelProto, alike: Mapping[str, StandIn]) -> tuple[onnx.ModelProto, str]:
     """Return the model with inferred types and, where inference failed, why.
 
-    ``alike`` names for an operator outside ONNX the ONNX operator with the same result shape; it
-    stands in for it while shapes are inferred, so that inference does not stop there.
+    ``alike`` names for an operator outside ONNX what stands in for it while shapes are inferred,
+    so that inference does not stop there. Nodes of the result are not those of the model.
     """
     scratch = model
-    if any(
-        node.domain and f"{node.domain}.{node.op_type}" in alike for node in _nodes(model.graph)
-    ):
+    if any(_key(node) in alike for node in _nodes(model.graph)):
         scratch = onnx.ModelProto()
         scratch.CopyFrom(model)
-        for node in _nodes(scratch.graph):
-            _stand_in(scratch.graph, node, alike.get(f"{node.domain}.{node.op_type}", ()))
+        _replace(scratch.graph, alike)
     try:
         return shape_inference.infer_shapes(scratch, data_prop=True), ""
     except Exception as error:  # the C++ side raises many types; none may end the explanation
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         return model, first
+
+
+def _key(node: onnx.NodeProto) -> str:
+    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
 
 
 def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
@@ -42,31 +56,65 @@ def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
                 yield from _nodes(body)
 
 
-def _stand_in(graph: onnx.GraphProto, node: onnx.NodeProto, how: tuple[str, ...]) -> None:
-    if not how:
-        return
-    op_type, *sizes = how
-    if sizes:
-        # The second operand holds packed codes; one of the shape they stand for takes its place.
-        stated = {a.name: a.i for a in node.attribute}
-        name = f"{node.output[0]}_unpacked"
-        weight = onnx.helper.make_tensor_value_info(
-            name, onnx.TensorProto.FLOAT, [stated.get(s, 0) for s in sizes]
-        )
-        graph.input.append(weight)
-        node.input[1] = name
-        del node.input[2:]
-    known = schema(op_type, "", onnx.defs.onnx_opset_version())
+def _replace(graph: onnx.GraphProto, alike: Mapping[str, StandIn]) -> None:
+    """Put stand-ins in place of operators, in a graph and its bodies.
+
+    A stand-in has one output; a second one of the same shape is read from a copy of the first.
+    """
+    stored = {t.name: tuple(t.dims) for t in graph.initializer}
+    renamed: dict[str, str] = {}
+    for node in graph.node:
+        for slot, value in enumerate(node.input):
+            if value in renamed:
+                node.input[slot] = renamed[value]
+        how = alike.get(_key(node))
+        if how is not None:
+            for number in how.also:
+                if number < len(node.output) and node.output[number]:
+                    renamed[node.output[number]] = node.output[0]
+            _stand_in(graph, node, how, stored)
+        elif has_bodies(node):
+            for _, body in bodies(node):
+                _replace(body, alike)
+    for gone, source in renamed.items():
+        graph.node.append(onnx.helper.make_node("Identity", [source], [gone]))
+
+
+def _stand_in(
+    graph: onnx.GraphProto, node: onnx.NodeProto, how: StandIn, stored: dict[str, tuple[int, ...]]
+) -> None:
+    known = schema(how.op, "", onnx.defs.onnx_opset_version())
     allowed = set(known.attributes) if known else set()
     extra = [a for a in node.attribute if a.name not in allowed]
     if any(a.name.startswith("trans") and a.i for a in extra):
         return  # a transposed operand that the plain operator cannot say
+    if how.weight and len(node.input) > 1:
+        sizes = [_size(s, node, stored) for s in how.weight]
+        name = f"{node.output[0]}_unpacked"
+        dtype = onnx.TensorProto.FLOAT
+        graph.input.append(onnx.helper.make_tensor_value_info(name, dtype, sizes))
+        node.input[1] = name
+        del node.input[2:]
     for attribute in extra:
         node.attribute.remove(attribute)
-    node.op_type, node.domain = op_type, ""
+    node.op_type, node.domain = how.op, ""
     arity = known.max_input if known else len(node.input)
     del node.input[arity:]
     del node.output[1:]
+
+
+def _size(text: str, node: onnx.NodeProto, stored: dict[str, tuple[int, ...]]) -> int | str:
+    """Return a dimension of a packed operand; one that cannot be told gets a name of its own."""
+    place, _, axis = text.partition(".")
+    if not axis:
+        stated = {a.name: int(a.i) for a in node.attribute}
+        return stated.get(text) or f"unk__{node.output[0]}_{text}"
+    number, _, divisor = axis.partition("/")
+    value = node.input[int(place)] if int(place) < len(node.input) else ""
+    dims = stored.get(value, ())
+    if int(number) >= len(dims):
+        return f"unk__{node.output[0]}_{text}"
+    return dims[int(number)] // int(divisor or 1)
 
 
 _BODIES: dict[tuple[str, str], bool] = {}

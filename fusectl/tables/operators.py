@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import onnx
 
+from fusectl.graph.shapes import StandIn
 from fusectl.tables.schema import FunctionFacts, OperatorFacts
 
 _NOTHING = frozenset[str]()
@@ -77,12 +78,13 @@ class Operators:
         """Return the functions that only limit a range: Clip, Min, Max."""
         return frozenset(name for name, facts in self.functions.items() if facts.limit)
 
-    def alike(self) -> dict[str, tuple[str, ...]]:
-        """Return for operators outside ONNX the ONNX operator with the same result shape.
-
-        Further entries name the attributes that give the second operand's dimensions.
-        """
-        return {op: (f.shape_like, *f.weight) for op, f in self.facts.items() if f.shape_like}
+    def alike(self) -> dict[str, StandIn]:
+        """Return for operators outside ONNX what stands in for them in shape inference."""
+        return {
+            op: StandIn(f.shape_like, f.weight, f.same_shape)
+            for op, f in self.facts.items()
+            if f.shape_like
+        }
 
     def like_first(self) -> frozenset[str]:
         """Return operators outside ONNX whose result has the element type of the first input."""

@@ -40,6 +40,7 @@ class OperatorFacts:
     shape_like: str = ""
     same_type: bool = False
     weight: tuple[str, ...] = ()
+    same_shape: tuple[int, ...] = ()
     commutative: bool = False
     quantized_output: bool = False
     parameters: tuple[str, ...] = ()

@@ -105,6 +105,10 @@ def _typed(model: onnx.ModelProto) -> onnx.ModelProto:
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     for output, found in zip(model.graph.output, inferred.graph.output, strict=True):
         output.CopyFrom(found)
+        if not found.type.tensor_type.HasField("shape"):
+            # A graph has to state the rank of what it returns; all that is open here has rank 2.
+            for _ in range(2):
+                output.type.tensor_type.shape.dim.add()
     return model
 
 

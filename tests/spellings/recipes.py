@@ -61,8 +61,8 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "attention": Recipe(
         {
-            "q": Free((2, 4, 8)), "k": Free((2, 8, 4)), "v": Free((2, 4, 8)),
-            "mask": Free((4, 4)), "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
+            "q": Free((2, 8, 8)), "k": Free((2, 8, 8)), "v": Free((2, 8, 8)),
+            "mask": Free((8, 8)), "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
         },
         {"Softmax": {"axis": -1}},
         batched=("q", "k", "v"),

@@ -1,0 +1,75 @@
+"""Every fact of every pattern, broken alone: the rule does not fire, and says which fact it is."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import onnx
+import pytest
+
+from fusectl import api
+from fusectl.report.types import Decision, Report
+from fusectl.tables import Rule, Target
+from fusectl.tables.patterns import Pattern
+from fusectl.tables.schema import PassDoc
+from fusectl.yamlsrc import spanned
+from tests.spellings.build import build
+from tests.spellings.draft import plain
+from tests.spellings.recipes import recipe_of
+from tests.spellings.test_spellings import catalog, patterns
+from tests.spellings.twins import Twin, twins
+
+
+@cache
+def alone(rule: str) -> Target:
+    """`ideal` with its clean-up passes and one rule: nothing else may claim a node."""
+    target = catalog().target("ideal")
+    span = catalog().rules[rule].span
+    own = PassDoc(span, fuse=(spanned(rule, span),))
+    passes = (*(p for p in target.passes if p.fuse is None), own)
+    return replace(target, passes=passes, covered=frozenset({rule}))
+
+
+def _cases() -> Iterator[object]:
+    for name, rule, pattern in patterns():
+        for twin in twins(rule, pattern, build(rule, pattern, recipe_of(rule, pattern))):
+            yield pytest.param(rule, pattern, twin, id=f"{name}-{twin.name}")
+
+
+@pytest.mark.parametrize(("rule", "pattern", "twin"), list(_cases()))
+def test_broken_fact_is_named(rule: Rule, pattern: Pattern, twin: Twin) -> None:
+    model = plain(twin.draft)
+    onnx.checker.check_model(model, full_check=True)
+    report = api.explain(model, alone(rule.id), rules=catalog())
+    own = [d for d in report.decisions if d.rule == rule.id]
+    fused = [d for d in own if d.verdict == "fuse"]
+    for decision in fused:
+        assert not _joins(decision, twin.carrier), f"fused {[n.name for n in decision.nodes]}"
+    if fused and any(len(p.nodes) < len(pattern.nodes) for p in rule.patterns):
+        return  # a shorter spelling, in which the broken fact does not occur
+    assert not fused
+    assert not twin.slugs or any(_names_it(d, twin) for d in own), _told(report)
+
+
+def _joins(decision: Decision, carrier: str) -> bool:
+    return carrier in decision.swallows or carrier in {node.name for node in decision.nodes}
+
+
+def _names_it(decision: Decision, twin: Twin) -> bool:
+    told = [(f.reason, f"{f.subject}: {f.observed}") for f in decision.blockers]
+    if twin.missing is not None:
+        node, op = twin.missing
+        missed = any(m.node == node and m.observed == op for m in decision.missing)
+        # Or another spelling matches as a whole, and what the node makes is wrong there.
+        return missed or any(reason != "op-mismatch" and node in text for reason, text in told)
+    return any(
+        reason in twin.slugs and all(word in text for word in twin.says) for reason, text in told
+    )
+
+
+def _told(report: Report) -> list[str]:
+    return [
+        f"{d.rule} {d.verdict} {[(f.reason, f.status, f.subject, f.observed) for f in d.blockers]} "
+        f"{[(m.role, m.expected, m.observed, m.node) for m in d.missing]}"
+        for d in report.decisions
+    ]
