@@ -1,7 +1,7 @@
 """The Python interface: what the commands do, without a subprocess.
 
 >>> import fusectl
->>> report = fusectl.explain("model.onnx", target="ideal")
+>>> report = fusectl.explain("model.onnx")
 >>> [d.edge.value for d in report.decisions if d.verdict == "fuse"]
 """
 
@@ -25,12 +25,10 @@ from fusectl.tables import Catalog, Rule, Target, load_catalog
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
 
-DEFAULT_TARGET = "onnxruntime-cpu"
-
 
 def explain(
     model: str | Path | onnx.ModelProto,
-    target: str | Target = DEFAULT_TARGET,
+    target: str | Target | None = None,
     *,
     rules: Iterable[str | Path] | Catalog = (),
     equivalence: str = "",
@@ -39,13 +37,15 @@ def explain(
 ) -> Report:
     """Explain every fusion candidate of a model on a target.
 
-    ``model`` is a path, ``-`` or a ModelProto; ``target`` an id, a YAML file or a Target;
+    ``model`` is a path, ``-`` or a ModelProto; ``target`` an id, a YAML file or a Target (None:
+    the default of ``rules/defaults.yaml``);
     ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
     fusions that round differently; ``skip`` names rules to switch off.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
     catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
-    chosen = target if isinstance(target, Target) else catalog.target(target)
+    name = target or catalog.defaults.target
+    chosen = name if isinstance(name, Target) else catalog.target(name)
     off = frozenset(skip)
     for name in off - set(catalog.rules):
         hint = did_you_mean(name, catalog.rules)

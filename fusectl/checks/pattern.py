@@ -12,7 +12,7 @@ from fusectl.checks.parameters import matches, parameter
 from fusectl.checks.reduction import axes_outcomes
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.constants import Unreadable
-from fusectl.match.candidate import Candidate
+from fusectl.match.candidate import Candidate, Miss
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.schema import Where
 
@@ -33,11 +33,33 @@ def nodes_match(candidate: Candidate, args: Args) -> Outcomes:
                 place,
                 f"{total - len(candidate.missing)} of {total} nodes match; where the pattern has "
                 f"{miss.expected}, {miss.observed} stands",
-                f"export this part as the pattern {candidate.pattern.name or candidate.rule.id}, "
-                "or keep it",
+                _placement(candidate, miss),
             )
         )
     return found or None
+
+
+def _placement(candidate: Candidate, miss: Miss) -> str:
+    """Say where a missing quantiser or dequantiser should stand, or what to export."""
+    pattern = candidate.pattern
+    node = next(n for n in pattern.nodes if miss.role in n.outputs)
+    if miss.expected == "QuantizeLinear":
+        role = candidate.role_of(node.inputs[0])
+        if role is not None:
+            behind = f"put a QuantizeLinear right behind {role.node.label}"
+            if miss.group is not None:
+                return f"{behind}, in front of {miss.group.label}"
+            return behind
+    if miss.expected == "DequantizeLinear":
+        value = candidate.bound.get(miss.role, "")
+        reader = next((n for n in pattern.nodes if miss.role in n.inputs), None)
+        role = candidate.role_of(reader.outputs[0]) if reader is not None else None
+        if value and role is not None:
+            return (
+                f"quantise {value}: put a QuantizeLinear and a DequantizeLinear in front of "
+                f"{role.node.label}"
+            )
+    return f"export this part as the pattern {pattern.name or candidate.rule.id}, or keep it"
 
 
 @check(

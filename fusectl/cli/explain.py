@@ -88,7 +88,7 @@ def explain(
     catalog = api.load_rules(*folders)
     wanted = Filter(node, edge, rule, reason, verdict or "")
     check_rules(wanted, catalog.rules)
-    chosen = catalog.target(target or api.DEFAULT_TARGET)
+    chosen = catalog.target(target or catalog.defaults.target)
 
     def ask(model: str | Model, step: Callable[[str], None] | None = None) -> Report:
         return api.explain(

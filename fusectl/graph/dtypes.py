@@ -1,4 +1,4 @@
-"""Element types where shape inference found none: operators say which operands share a type."""
+"""What operators tell of types where shape inference found none."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from fusectl.graph.view import GraphView, Node, schema
 
 
 def complete(view: GraphView, like_first: Collection[str]) -> None:
-    """Fill in element types in place, walking the nodes once in order.
+    """Fill in element types and ranks in place, walking the nodes once in order.
 
     ``like_first`` lists operators outside ONNX whose result has the type of their first input.
     """
     for node in view.nodes:
+        if node.op in ("Conv", "ConvTranspose") and len(node.inputs) > 1:
+            _rank(view, node)
         if all(view.type_of(o).dtype for o in node.outputs if o):
             continue
         if node.op in like_first:
@@ -24,6 +26,21 @@ def complete(view: GraphView, like_first: Collection[str]) -> None:
         for formal, output in zip(found.outputs if found else (), node.outputs, strict=False):
             if output:
                 _set(view, output, known.get(formal.type_str, ""))
+
+
+def _rank(view: GraphView, node: Node) -> None:
+    """A convolution's result has its weight's rank, and as many channels as the weight says."""
+    made = view.type_of(node.outputs[0])
+    weight = view.type_of(node.inputs[1]).dims
+    if made.dims is not None or not weight or len(weight) < 3:
+        return
+    groups = view.attr(node, "group")
+    channels = weight[0]
+    if node.op == "ConvTranspose":
+        known = isinstance(weight[1], int) and isinstance(groups, int)
+        channels = int(str(weight[1])) * int(str(groups)) if known else None
+    dims = (None, channels, *(None for _ in weight[2:]))
+    view.types[node.outputs[0]] = TensorType(made.dtype, dims)
 
 
 def _shared(view: GraphView, node: Node) -> dict[str, str]:

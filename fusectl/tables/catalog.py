@@ -10,7 +10,7 @@ from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, rules_root, shown
 from fusectl.tables.rules import Rule, compile_rules, read_rule_file
-from fusectl.tables.schema import FunctionFile, OperatorFile, TargetDoc
+from fusectl.tables.schema import Defaults, FunctionFile, OperatorFile, TargetDoc
 from fusectl.tables.targets import Target, read_target_file, resolve
 from fusectl.yamlsrc import Mapping, Reader, compose
 
@@ -22,6 +22,7 @@ class Catalog:
     rules: dict[str, Rule]
     operators: Operators
     documents: dict[str, Path]
+    defaults: Defaults
 
     def target(self, name: str) -> Target:
         """Return a target by id or by the path of its YAML file. Raises UsageError, TableError."""
@@ -60,7 +61,16 @@ def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Cata
             documents[read_target_file(path).target.value] = path
         else:
             rules.update(load_rules(path, operators, known))
-    return Catalog(rules, operators, documents)
+    return Catalog(rules, operators, documents, _defaults(root))
+
+
+def _defaults(root: Path) -> Defaults:
+    reader = Reader()
+    path = root / "defaults.yaml"
+    found = reader.read(compose(read(path), shown(path)), Defaults, "the defaults")
+    if reader.problems or not isinstance(found, Defaults):
+        raise TableError(reader.problems)
+    return found
 
 
 def _user_files(extra: Iterable[Path]) -> Iterator[Path]:

@@ -58,6 +58,14 @@ class OperatorFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Defaults:
+    """``rules/defaults.yaml``."""
+
+    target: str
+    legality: str
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionFacts:
     """An elementwise function of one tensor: its range, and what a backward pass needs."""
 

@@ -239,7 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("truth", type=Path)
     parser.add_argument("--models", type=Path, required=True)
-    parser.add_argument("--target", default=api.DEFAULT_TARGET)
+    parser.add_argument("--target", default=api.load_rules().defaults.target)
     parser.add_argument("--match", default="")
     parser.add_argument(
         "--probes", default="", help="TRUTH is a probe table: ort:LEVEL or openvino"

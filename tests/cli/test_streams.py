@@ -133,12 +133,12 @@ def test_messages_cannot_steer_a_terminal(cli: Cli, args: list[str]) -> None:
 def test_machine_formats_are_alone_on_standard_output(cli: Cli) -> None:
     outcome = cli("explain", SHARED, "--format", "json")
     jsonschema.validate(json.loads(outcome.stdout), report_schema())
-    assert outcome.err == f"target {api.DEFAULT_TARGET} (default)\n"
+    assert outcome.err == f"target {api.load_rules().defaults.target} (default)\n"
 
 
 def test_the_first_line_names_the_default_target(cli: Cli) -> None:
     outcome = cli("explain", SHARED)
-    assert f"target {api.DEFAULT_TARGET}" in outcome.out
+    assert f"target {api.load_rules().defaults.target}" in outcome.out
     assert "(default)" in "".join(outcome.out.splitlines(keepends=True)[:2])
     assert outcome.stderr == b""
 

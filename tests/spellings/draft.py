@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 Attr = int | float | str | tuple[int, ...]
 Dims = tuple[int | str, ...]
 DTYPES = {
@@ -83,9 +84,9 @@ def protos(
         made, axes = _axes(op, draft.opset)
         if axes is not None:
             store(made.inputs[-1], axes)
-        nodes.append(
-            helper.make_node(made.op_type, made.inputs, made.outputs, made.name, **made.attrs)
-        )
+        node = helper.make_node(made.op_type, made.inputs, made.outputs, made.name)
+        node.attribute.extend(helper.make_attribute(k, v) for k, v in made.attrs.items())
+        nodes.append(node)
     return nodes, tensors
 
 
@@ -134,8 +135,7 @@ def in_body(draft: Draft) -> onnx.ModelProto:
     given = [onnx.ValueInfoProto(name=f"{n}_given", type=known[n]) for n in draft.outputs]
     made = [onnx.ValueInfoProto(name=f"{n}_out", type=known[n]) for n in draft.outputs]
     copies = [
-        helper.make_node("Identity", [g.name], [o.name])
-        for g, o in zip(given, others, strict=True)
+        helper.make_node("Identity", [g.name], [o.name]) for g, o in zip(given, others, strict=True)
     ]
     choice = helper.make_node(
         "If", ["choice"], [m.name for m in made], "choose",

@@ -20,6 +20,12 @@ def _encoding(*names: str, weight: str = "") -> dict[str, Free]:
 
 
 _SQUARE = Free((8, 8))
+
+
+def _index(value: int) -> Free:
+    return Free((1,), "int64", value)
+
+
 _NORM = {"x": _SQUARE, "gamma": _VECTOR, "beta": _VECTOR, "eps": Free((), data=1e-5)}
 _HALF = {**_NORM, "gamma": Free((8,), "float16"), "beta": Free((8,), "float16")}
 _PRODUCT = {
@@ -41,7 +47,6 @@ _CONV = {
     "wf": Free((1, 1, 3, 3), data=0.5),
 }
 _SAME = {**_encoding("x", "q"), "xq": Free((2, 4), "uint8")}
-_INDEX = Free((1,), "int64", 0)
 
 _BOUNDS = {"lo": Free((), data=0), "hi": Free((), data=6)}
 
@@ -71,8 +76,8 @@ RECIPES: Mapping[str, Recipe] = {
         {},
         {"Concat": {"axis": -1}, "Split": {"axis": -1}},
         {
-            "x1": {1: _INDEX, 2: Free((1,), "int64", 4), 3: Free((1,), "int64", 1)},
-            "x2": {1: Free((1,), "int64", 4), 2: Free((1,), "int64", 2**62), 3: Free((1,), "int64", 1)},
+            "x1": {1: _index(0), 2: _index(4), 3: _index(1)},
+            "x2": {1: _index(4), 2: _index(2**62), 3: _index(1)},
         },
         batched=("x", "cos", "sin"),
         other_opsets=(13,),
@@ -126,6 +131,4 @@ def recipe_of(rule: Rule, pattern: Pattern) -> Recipe:
     if "Cast" not in roles or rule.id == "matmul-integer-float":
         return found
     scaled = any("nc" in n.outputs for n in pattern.nodes)
-    return Recipe(
-        _HALF if scaled else _NORM, {"Cast": {"to": 10 if scaled else 1}}, batched=("x",)
-    )
+    return Recipe(_HALF if scaled else _NORM, {"Cast": {"to": 10 if scaled else 1}}, batched=("x",))

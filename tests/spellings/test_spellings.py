@@ -1,46 +1,18 @@
 """Every pattern of several nodes, in the spellings of exporters, is one fusion on `ideal`."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
 
 import onnx
 import pytest
 
 from fusectl import api
 from fusectl.report.types import Report
-from fusectl.tables import Catalog, Rule
-from fusectl.tables.patterns import Pattern
+from fusectl.tables import Rule
 from tests.spellings.build import build
 from tests.spellings.draft import Op
 from tests.spellings.recipes import recipe_of
+from tests.spellings.tables import catalog, patterns
 from tests.spellings.variants import variants
-
-SMALL = ("silu", "hard-swish")
-"""Rules of two nodes that are one function as well."""
-
-
-@cache
-def catalog() -> Catalog:
-    return api.load_rules()
-
-
-@cache
-def on_ideal() -> frozenset[str]:
-    """The rules that some pass of `ideal` runs."""
-    return frozenset(t.value for p in catalog().target("ideal").passes for t in p.fuse or ())
-
-
-def patterns() -> Iterator[tuple[str, Rule, Pattern]]:
-    """Every pattern of several nodes with a name of its own."""
-    for rule in catalog().rules.values():
-        if rule.id not in on_ideal() or (rule.two_node and rule.id not in SMALL):
-            continue
-        seen: Counter[str] = Counter()
-        for pattern in rule.patterns:
-            name = f"{rule.id}-{pattern.name}".removesuffix("-")
-            seen[name] += 1
-            yield (name if seen[name] == 1 else f"{name}-{seen[name]}"), rule, pattern
 
 
 def _cases() -> Iterator[object]:

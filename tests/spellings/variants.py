@@ -1,6 +1,7 @@
 """One pattern as different exporters write it: the same function, so the same verdict."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import onnx
 
@@ -28,7 +29,7 @@ def variants(draft: Draft, pattern: Pattern, recipe: Recipe) -> Iterator[Variant
         yield "casts-between", lambda: plain(_with_no_ops(draft, "Cast"))
     for opset in recipe.other_opsets:
         if opset != draft.opset:
-            yield f"opset-{opset}", lambda opset=opset: plain(_at_opset(draft, opset))
+            yield f"opset-{opset}", partial(_at_opset, draft, opset)
 
 
 def _swapped(draft: Draft, pattern: Pattern) -> Draft:
@@ -90,10 +91,10 @@ def _with_no_ops(draft: Draft, op_type: str) -> Draft:
     return found
 
 
-def _at_opset(draft: Draft, opset: int) -> Draft:
+def _at_opset(draft: Draft, opset: int) -> onnx.ModelProto:
     found = draft.copy()
     found.opset = opset
     for op in found.nodes:
         if op.op_type == "Split" and opset >= 18:
             op.attrs["num_outputs"] = 2
-    return found
+    return plain(found)
