@@ -122,6 +122,10 @@ def kept_groups(decisions: Iterable[Decision]) -> tuple[Kept, ...]:
     return tuple(Kept(tuple(g), _fate(g[0], settled)) for g in groups.values())
 
 
+_EXPORTED = ("unsupported-shape", "unsupported-dtype", "unsupported-opset", "lut-incomplete")
+"""Limits of the machine that another export of the same model meets."""
+
+
 def _settled(decisions: Iterable[Decision]) -> frozenset[tuple[Hashable, ...]]:
     """Return the consumers that some rule fuses with some producer."""
     return frozenset(spot(d) for d in decisions if d.verdict == "fuse")
@@ -132,7 +136,7 @@ def _fate(decision: Decision, settled: frozenset[tuple[Hashable, ...]]) -> Fate:
         return "elsewhere"
     failed = [f for f in decision.blockers if f.status == "fail"]
     tests: tuple[tuple[Fate, Callable[[Finding], bool]], ...] = (
-        ("machine", lambda f: f.group == "target"),
+        ("machine", lambda f: f.group == "target" and f.reason not in _EXPORTED),
         ("held", lambda f: f.reason == "claimed"),
         ("policy", lambda f: f.group == "policy"),
     )
