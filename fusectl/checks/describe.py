@@ -32,6 +32,14 @@ def constant(overlay: Overlay, value: str) -> str:
     return f"{array.dtype}{list(array.shape)}"
 
 
+def dtype_now(overlay: Overlay, value: str) -> str:
+    """Return a value's element type, and what an earlier pass made of it."""
+    stored, now = overlay.view.type_of(value).dtype, overlay.type_of(value).dtype
+    if stored == now:
+        return now or "of unknown type"
+    return f"{stored}, which an earlier pass turned into {now}"
+
+
 def types(overlay: Overlay, value: str) -> str:
     """Return element type and shape of a value."""
     return str(overlay.type_of(value))
@@ -45,7 +53,7 @@ def barrier(candidate: Candidate, group: Group) -> str:
     if op in ("QuantizeLinear", "DequantizeLinear") and len(inputs) > 1:
         zero = constant(overlay, inputs[2]) if len(inputs) > 2 and inputs[2] else "0"
         coded = group.outputs[0] if op == "QuantizeLinear" else inputs[0]
-        dtype = overlay.type_of(coded).dtype or "?"
+        dtype = overlay.view.type_of(coded).dtype or "?"
         return f"{name} ({dtype}, scale {constant(overlay, inputs[1])}, zero point {zero})"
     if op == "Clip":
         low, high = bounds(candidate, group)

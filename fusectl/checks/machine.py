@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fusectl.checks.describe import constant, types
+from fusectl.checks.describe import constant, dtype_now, types
 from fusectl.checks.limits import limit_outcomes
 from fusectl.checks.pattern import attribute_outcomes, constant_outcomes
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
@@ -215,14 +215,14 @@ def _types(candidate: Candidate) -> Iterator[Outcome]:
             shown = ", ".join(allowed)
             yield fail(
                 value,
-                f"{value} is {dtype}; this path has {shown}",
+                f"{value} is {dtype_now(candidate.overlay, value)}; this path has {shown}",
                 f"quantise {value} to {allowed[0]}, or keep it",
                 path.span,
             )
     values = [candidate.bound[n] for n in path.same_types if candidate.bound.get(n)]
     types = {v: candidate.overlay.type_of(v).dtype for v in values}
     if len(set(types.values())) > 1:
-        shown = ", ".join(f"{v} is {t or '?'}" for v, t in types.items())
+        shown = ", ".join(f"{v} is {dtype_now(candidate.overlay, v)}" for v in types)
         yield fail(
             values[-1], f"{shown}; this path needs one type", "quantise both alike", path.span
         )

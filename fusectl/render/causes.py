@@ -11,7 +11,7 @@ from fusectl.render.wording import missed
 from fusectl.report.types import Decision, Finding
 
 Kind = Literal["fused", "unknown", "kept"]
-Fate = Literal["fixable", "several", "machine", "policy", "held", "elsewhere"]
+Fate = Literal["fixable", "several", "machine", "policy", "held", "elsewhere", "farther"]
 
 KINDS = {
     "adjacency": "legality", "users": "legality", "state": "legality", "pattern": "legality",
@@ -111,19 +111,29 @@ def _names(decision: Decision) -> frozenset[str]:
 def kept_groups(decisions: Iterable[Decision]) -> tuple[Kept, ...]:
     """Group the decisions that do not fuse by identical causes, in report order."""
     decisions = tuple(decisions)
-    settled = _settled(decisions)
-    groups: dict[Hashable, list[Decision]] = {}
+    settled, nearest = _settled(decisions), _nearest(decisions)
+    groups: dict[tuple[str, Fate, Hashable], list[Decision]] = {}
     for decision in decisions:
         if decision.verdict == "fuse":
             continue
         keys = frozenset(_keyed(decision))
-        fate = _fate(decision, settled)
+        fate = _fate(decision, settled, nearest)
         groups.setdefault((decision.rule, fate, keys), []).append(decision)
-    return tuple(Kept(tuple(g), _fate(g[0], settled)) for g in groups.values())
+    return tuple(Kept(tuple(g), fate) for (_, fate, _), g in groups.items())
 
 
 _EXPORTED = ("unsupported-shape", "unsupported-dtype", "unsupported-opset", "lut-incomplete")
 """Limits of the machine that another export of the same model meets."""
+
+
+def _nearest(decisions: Iterable[Decision]) -> dict[Hashable, int]:
+    """Return for each edge how few things stand in the way of the rule that comes nearest."""
+    found: dict[Hashable, int] = {}
+    for decision in decisions:
+        if decision.verdict == "keep":
+            key = (decision.edge.value, spot(decision))
+            found[key] = min(len(told(decision)), found.get(key, len(told(decision))))
+    return found
 
 
 def _settled(decisions: Iterable[Decision]) -> frozenset[tuple[Hashable, ...]]:
@@ -131,9 +141,13 @@ def _settled(decisions: Iterable[Decision]) -> frozenset[tuple[Hashable, ...]]:
     return frozenset(spot(d) for d in decisions if d.verdict == "fuse")
 
 
-def _fate(decision: Decision, settled: frozenset[tuple[Hashable, ...]]) -> Fate:
+def _fate(
+    decision: Decision, settled: frozenset[tuple[Hashable, ...]], nearest: dict[Hashable, int]
+) -> Fate:
     if spot(decision) in settled:
         return "elsewhere"
+    if len(told(decision)) > nearest[decision.edge.value, spot(decision)]:
+        return "farther"
     failed = [f for f in decision.blockers if f.status == "fail"]
     tests: tuple[tuple[Fate, Callable[[Finding], bool]], ...] = (
         ("machine", lambda f: f.group == "target" and f.reason not in _EXPORTED),

@@ -20,6 +20,7 @@ _OTHERS: tuple[tuple[Fate, str], ...] = (
     ("policy", "Possible, but not chosen"),
     ("held", "Node taken by another fusion"),
     ("elsewhere", "Fused another way"),
+    ("farther", "Another rule comes nearer"),
 )
 
 _LINES = 3
