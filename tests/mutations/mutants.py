@@ -228,7 +228,8 @@ _ADDED: dict[str, tuple[tuple[str, object], ...]] = {
 def _values(attribute: onnx.AttributeProto) -> Iterable[tuple[str, object]]:
     if attribute.type == onnx.AttributeProto.INT:
         yield "more", attribute.i + 1
-        yield "less", attribute.i - 1
+        if attribute.name != "num_outputs":  # fewer than there are ends in onnx's own C++
+            yield "less", attribute.i - 1
     if attribute.type == onnx.AttributeProto.FLOAT:
         yield "twice", attribute.f * 2
     if attribute.type == onnx.AttributeProto.INTS:
