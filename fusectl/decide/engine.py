@@ -87,6 +87,7 @@ class _Scope:
         self.rulings: dict[tuple[str, str, str], Ruling] = {}
         self.removed: list[Removed] = []
         self.missed: set[str] = set()
+        self.swept: dict[str, tuple[int, int]] = {}
         scope = "/".join(f"{s.node}.{s.attr}" if s.node else s.function for s in overlay.view.scope)
         self.scope = scope
 
@@ -124,11 +125,25 @@ class _Scope:
 
     def _sweep(self, rule: Rule, step: int, gate: Range | None = None) -> bool:
         """Run one rule once over the graph; True where it fused something."""
+        if not self._worth_looking(rule):
+            return False
         if self.progress is not None:
             self.progress(rule.id)
         if rule.two_node:
             return self._sweep_edges(rule, step, gate)
         return self._sweep_patterns(rule, step, gate)
+
+    def _worth_looking(self, rule: Rule) -> bool:
+        """Tell whether a rule can find what it did not find the last time.
+
+        Only where a node was taken out since, or a fusion made an operator that can play in it.
+        """
+        overlay = self.overlay
+        seen = self.swept.get(rule.id)
+        self.swept[rule.id] = (len(overlay.made), overlay.removals)
+        if seen is None or seen[1] != overlay.removals:
+            return True
+        return not rule.ops.isdisjoint(overlay.made[seen[0] :])
 
     def _sweep_edges(self, rule: Rule, step: int, gate: Range | None) -> bool:
         fused = False

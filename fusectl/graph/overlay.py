@@ -81,6 +81,10 @@ class Overlay:
         self.eliminated: dict[str, list[Node]] = {}
         self.retyped: dict[str, str] = {}
         self.merged: dict[str, list[str]] = {}
+        # What changed, so that a rule can tell whether looking again can find anything: the
+        # operators that fusions made, and how often nodes were taken out.
+        self.made: list[str] = []
+        self.removals = 0
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
@@ -197,6 +201,7 @@ class Overlay:
             if output:
                 self.folded[output] = group
         self._remove(group)
+        self.removals += 1
 
     def bypass(self, group: Group) -> bool:
         """Remove a no-op: readers of its output read its first input instead.
@@ -211,6 +216,7 @@ class Overlay:
             self.returned.discard(gone)
             self.returned.add(source)
         self._remove(group)
+        self.removals += 1
         self._redirect(gone, source)
         earlier = self.eliminated.pop(gone, [])
         self.eliminated.setdefault(source, []).extend((*group.members, *earlier))
@@ -219,6 +225,7 @@ class Overlay:
     def merge(self, group: Group, twin: Group) -> None:
         """Remove ``group``, whose results ``twin`` computes as well."""
         self._remove(group)
+        self.removals += 1
         twin.members = (*group.members, *twin.members)
         for gone, source in zip(group.outputs, twin.outputs, strict=True):
             if gone and source:
@@ -263,4 +270,5 @@ class Overlay:
         for member in joined.members:
             self._held.setdefault(member.op, []).append((joined, member))
         self._add(joined)
+        self.made.append(op)
         return joined

@@ -57,6 +57,11 @@ class Rule:
     span: Span
 
     @property
+    def ops(self) -> frozenset[str]:
+        """Every operator that can play a node of the rule."""
+        return frozenset().union(*(n.ops for p in self.patterns for n in p.nodes))
+
+    @property
     def two_node(self) -> bool:
         """Whether every spelling is one producer and one consumer."""
         return all(p.two_node for p in self.patterns)

@@ -1,8 +1,8 @@
 """The guides of CONTRIBUTING.md, followed step by step, each in an empty folder.
 
-A block behind `<!-- file: NAME -->` is written to that file, a later one over an earlier one. In a block
-behind `<!-- run -->`, lines with `$` are commands, and what follows is what they print; `<!-- run: exit 2 -->`
-says how the last one ends. FUSECTL_REGENERATE=1 writes what they print anew.
+A block behind `<!-- file: NAME -->` is written to that file, a later one over an earlier one. In a
+block behind `<!-- run -->`, lines with `$` are commands, and what follows is what they print;
+`<!-- run: exit 2 -->` says how the last one ends. FUSECTL_REGENERATE=1 writes it anew.
 """
 
 import shlex

@@ -1,7 +1,7 @@
 """The README and the guides: what they show is what the program prints, what they explain exists.
 
-A block behind `<!-- output: COMMAND -->` is the output of that command at the top of the checkout, at
-80 columns and without colour; `<!-- output: python -->` is that of the last block behind
+A block behind `<!-- output: COMMAND -->` is the output of that command at the top of the checkout,
+at 80 columns and without colour; `<!-- output: python -->` is that of the last block behind
 `<!-- python -->`. FUSECTL_REGENERATE=1 writes the blocks anew.
 """
 
@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from fusectl import api
+from fusectl.errors import Span
 from fusectl.reasons import REASONS
 from fusectl.tables import schema
 from fusectl.tables.catalog import load_operators
@@ -34,7 +35,9 @@ SHOWN = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 FIRST_SCREEN = 50
 NOT_MARKDOWN = ("```", "<!--")
 
-MARKED = re.compile(r"^<!-- (?P<mark>[^\n]+) -->\n```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
+MARKED = re.compile(
+    r"^<!-- (?P<mark>[^\n]+) -->\n```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
@@ -96,8 +99,6 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def printed(command: str, code: int = 0) -> str:
     """What a command of a page prints: standard output, then standard error."""
     program, *args = shlex.split(command)
-    if program == "cat":
-        return "".join(Path(name).read_text(encoding="utf-8") for name in args)
     assert program == "fusectl", command
     done = run_in_process(*args)
     assert done.code == code, f"{command}: exit code {done.code}\n{done.err}"
@@ -208,7 +209,7 @@ def _keys(kind: type) -> list[str]:
     """The keys that the reader of YAML takes for a class of the schema."""
     hints = typing.get_type_hints(kind)
     fields = dataclasses.fields(kind)
-    return [f.metadata.get("key", f.name) for f in fields if hints[f.name] is not schema.Span]
+    return [f.metadata.get("key", f.name) for f in fields if hints[f.name] is not Span]
 
 
 def _tables() -> dict[str, list[str]]:

@@ -19,7 +19,9 @@ def catalog() -> Catalog:
 
 
 def _model(text: str) -> onnx.ModelProto:
-    return parser.parse_model(text if text.lstrip().startswith("<") else _HEADER + text)
+    model = parser.parse_model(text if text.lstrip().startswith("<") else _HEADER + text)
+    model.ir_version = model.ir_version or 8
+    return model
 
 
 def examples() -> Iterator[tuple[str, Rule, onnx.ModelProto]]:

@@ -182,8 +182,11 @@ def _changed(array: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:  # type: ig
 
 def _constants(model: onnx.ModelProto) -> Iterator[Mutant]:
     """A constant has other numbers, or another shape."""
+    bounds = {v for n in model.graph.node if n.op_type == "Clip" for v in n.input[1:]}
     for place, tensor in enumerate(model.graph.initializer):
         for name, array in _changed(numpy_helper.to_array(tensor)):
+            if tensor.name in bounds and array.ndim:
+                continue  # ONNX wants a scalar there, and its checker does not look
             mutant = copy(model)
             changed = numpy_helper.from_array(np.asarray(array), tensor.name)
             mutant.graph.initializer[place].CopyFrom(changed)

@@ -48,6 +48,10 @@ _CONV = {
 }
 _SAME = {**_encoding("x", "q"), "xq": Free((2, 4), "uint8")}
 
+_INTEGER = {
+    "xq": Free((2, 4), "uint8"), "wq": Free((4, 3), "int8"), "xs": Free(()), "ws": Free(()),
+    "xz": Free((), "uint8"), "wz": Free((), "int8"), "b": Free((3,), data=0.5),
+}  # fmt: skip
 _BOUNDS = {"lo": Free((), data=0), "hi": Free((), data=6)}
 
 RECIPES: Mapping[str, Recipe] = {
@@ -67,10 +71,19 @@ RECIPES: Mapping[str, Recipe] = {
     "attention": Recipe(
         {
             "q": Free((2, 8, 8)), "k": Free((2, 8, 8)), "v": Free((2, 8, 8)),
-            "mask": Free((8, 8)), "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
+            "mask": Free((8, 8)), "allowed": Free((8, 8), "bool"), "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
         },
         {"Softmax": {"axis": -1}},
         batched=("q", "k", "v"),
+    ),
+    "embed-layernorm": Recipe(
+        {
+            **{name: Free((2, 3), "int64") for name in ("ids", "place", "segment")},
+            **{name: Free((10, 8), data=0.5) for name in ("words", "positions", "segments")},
+            "gamma": _VECTOR, "beta": _VECTOR,
+        },
+        batched=("ids", "place", "segment"),
+        other_opsets=(18, 21),
     ),
     "rotary": Recipe(
         {},
@@ -111,11 +124,9 @@ RECIPES: Mapping[str, Recipe] = {
         {"Concat": {"axis": 0}},
         batched=("aq", "bq", "cq", "dq"),
     ),
-    "matmul-integer-float": Recipe(
-        {
-            "xq": Free((2, 4), "uint8"), "wq": Free((4, 3), "int8"), "xs": Free(()), "ws": Free(()),
-            "xz": Free((), "uint8"), "wz": Free((), "int8"), "b": Free((3,), data=0.5),
-        },
+    "matmul-integer-float": Recipe(_INTEGER, {"Cast": {"to": 1}}, batched=("xq",)),
+    "conv-integer-float": Recipe(
+        {**_INTEGER, "xq": Free((1, 1, 4, 4), "uint8"), "wq": Free((1, 1, 3, 3), "int8")},
         {"Cast": {"to": 1}},
         batched=("xq",),
     ),
@@ -128,7 +139,7 @@ def recipe_of(rule: Rule, pattern: Pattern) -> Recipe:
     roles = [n.role for n in pattern.nodes]
     if "Split" in roles:
         return Recipe({}, found.attrs, batched=found.batched, other_opsets=(13,))
-    if "Cast" not in roles or rule.id == "matmul-integer-float":
+    if "Cast" not in roles or "integer" in rule.id:
         return found
     scaled = any("nc" in n.outputs for n in pattern.nodes)
     return Recipe(_HALF if scaled else _NORM, {"Cast": {"to": 10 if scaled else 1}}, batched=("x",))

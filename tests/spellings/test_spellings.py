@@ -11,7 +11,7 @@ from fusectl.tables import Rule
 from tests.spellings.build import build
 from tests.spellings.draft import Op
 from tests.spellings.recipes import recipe_of
-from tests.spellings.tables import catalog, patterns
+from tests.spellings.tables import catalog, patterns, without_recipe
 from tests.spellings.variants import variants
 
 
@@ -49,6 +49,11 @@ def test_spelling_is_accepted(
         (d.rule, d.verdict, d.headline, d.edge.value, sorted(n.name for n in d.nodes))
         for d in report.decisions
     ]
+
+
+def test_every_pattern_has_a_recipe() -> None:
+    """A new pattern may need types and shapes: recipes.py."""
+    assert not without_recipe()
 
 
 def test_every_pattern_has_spellings() -> None:

@@ -152,15 +152,13 @@ SUBSTITUTES: Mapping[str, tuple[str, dict[str, Attr], int]] = {
 }
 """Operators with the same arity, and the inputs that they take over."""
 MATRIX = {2: "ij,jk->ik", 3: "bij,bjk->bik"}
-NO_SUBSTITUTE = ("Split", "Slice", "Concat", "Cast", "MatMulInteger")
-"""Operators for which nothing else makes such a result."""
 
 
 def _substitute(op: Op, rank: int) -> Op | None:
-    if op.op_type in NO_SUBSTITUTE:
-        return None
     if op.op_type in ("MatMul", "Gemm"):
         return Op(op.name, "Einsum", op.inputs[:2], op.outputs, {"equation": MATRIX[rank]})
+    if op.op_type not in SUBSTITUTES:
+        return None  # nothing else makes such a result of such operands
     other, attrs, kept = SUBSTITUTES[op.op_type]
     same = op.attrs if other in ("ReduceL1", "AveragePool") else {}
     return Op(op.name, other, op.inputs[:kept], op.outputs, {**same, **attrs})
