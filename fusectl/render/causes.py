@@ -89,8 +89,23 @@ def alike(decision: Decision, finding: Finding) -> str:
     return f"The same holds for {', '.join(dict.fromkeys(f.subject for f in same[1:]))}."
 
 
+_KEYED: dict[int, tuple[Decision, dict[tuple[str, ...], list[Finding]]]] = {}
+_MANY_KEYED = 1 << 17
+
+
 def _keyed(decision: Decision) -> dict[tuple[str, ...], list[Finding]]:
-    """Return the blockers by what those share that differ in names only."""
+    """Return the blockers by what those share that differ in names only; asked for repeatedly."""
+    known = _KEYED.get(id(decision))
+    if known is not None and known[0] is decision:
+        return known[1]
+    if len(_KEYED) > _MANY_KEYED:
+        _KEYED.clear()
+    found = _by_key(decision)
+    _KEYED[id(decision)] = (decision, found)
+    return found
+
+
+def _by_key(decision: Decision) -> dict[tuple[str, ...], list[Finding]]:
     names = _names(decision)
     found: dict[tuple[str, ...], list[Finding]] = {}
     for finding in decision.blockers:

@@ -7,6 +7,7 @@ at 80 columns and without colour; `<!-- output: python -->` is that of the last 
 
 import contextlib
 import dataclasses
+import inspect
 import io
 import os
 import re
@@ -23,6 +24,8 @@ import pytest
 from fusectl import api
 from fusectl.errors import Span
 from fusectl.reasons import REASONS
+from fusectl.render.matters import _OTHERS
+from fusectl.report import types as records
 from fusectl.tables import schema
 from fusectl.tables.catalog import load_operators
 from fusectl.yamlsrc import Reader, compose
@@ -33,7 +36,8 @@ GUIDE = ROOT / "docs" / "guide"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(GUIDE.glob("*.md"))]
 SHOWN = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 FIRST_SCREEN = 50
-NOT_MARKDOWN = ("```", "<!--")
+RESERVED = {"ledger", "instructions"}
+"""Fields of the report that nothing fills yet."""
 
 MARKED = re.compile(
     r"^<!-- (?P<mark>[^\n]+) -->\n```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S
@@ -194,6 +198,28 @@ def test_reasons_and_commands_that_are_named_exist(page: Path, cli: Cli) -> None
     assert not set(re.findall(r"fusectl reasons ([a-z][a-z-]*)", text)) - set(REASONS)
     for command in set(re.findall(r"fusectl ((?:rules|targets) \w+|explain)\b", text)):
         assert cli(*command.split(), "--help").code == 0, command
+
+
+def test_every_line_of_the_text_is_explained() -> None:
+    page = (GUIDE / "reading.md").read_text(encoding="utf-8")
+    assert all(f"`{words}`" in page for _, words in _OTHERS)
+
+
+def test_records_have_the_fields_that_the_guide_lists() -> None:
+    page = (GUIDE / "api.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([a-z_]+,[^|]+) \|$", page, re.M)
+    assert len(rows) > 3
+    for name, listed in rows:
+        fields = re.sub(r" \([^)]*\)", "", listed).split(", ")
+        assert set(fields) == set(getattr(records, name).__struct_fields__) - RESERVED, name
+
+
+def test_explain_has_the_arguments_that_the_guide_lists() -> None:
+    page = (GUIDE / "api.md").read_text(encoding="utf-8")
+    code = page.partition("```python\ndef explain(")[2].partition("```")[0]
+    listed = re.findall(r"^    (\w+):", code, re.M)
+    assert listed == list(inspect.signature(api.explain).parameters)
+    assert all(f"| `{name}` |" in page for name in listed)
 
 
 def _schema_classes() -> dict[str, type]:

@@ -71,7 +71,8 @@ RECIPES: Mapping[str, Recipe] = {
     "attention": Recipe(
         {
             "q": Free((2, 8, 8)), "k": Free((2, 8, 8)), "v": Free((2, 8, 8)),
-            "mask": Free((8, 8)), "allowed": Free((8, 8), "bool"), "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
+            "mask": Free((8, 8)), "allowed": Free((8, 8), "bool"),
+            "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
         },
         {"Softmax": {"axis": -1}},
         batched=("q", "k", "v"),

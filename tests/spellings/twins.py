@@ -207,12 +207,7 @@ def _still_a_candidate(pattern: Pattern, without: PatternNode) -> bool:
 def _private(draft: Draft, value: str) -> Iterator[Twin]:
     """Another node reads the value; the graph returns it; a body reads it."""
     read = draft.copy()
-    float_like = draft.maker(value).op_type not in ("QuantizeLinear", "MatMulInteger")
-    reader = "Sin" if float_like else "Not"
-    if reader == "Sin":
-        read.nodes.append(Op("another", "Sin", [value], [f"{value}_read"]))
-    else:
-        read.nodes.append(Op("another", "Cast", [value], [f"{value}_read"], {"to": 7}))
+    read.nodes.append(Op("another", "Cast", [value], [f"{value}_read"], {"to": 5}))
     read.outputs.append(f"{value}_read")
     yield Twin(f"reader-of-{value}", read, value, frozenset({"multi-user"}), (value, "another"))
     returned = draft.copy()
