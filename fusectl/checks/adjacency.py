@@ -26,7 +26,7 @@ def _blocked(candidate: Candidate, reason: str, help: str) -> Outcomes:
     return [fail(subject, observed, help)]
 
 
-@check("no-requantize", "requantize", barriers=True)
+@check("no-requantize", "requantize", needs="barriers")
 def no_requantize(candidate: Candidate, args: Args) -> Outcomes:
     """No conversion of scale, zero point or integer width stands between the two."""
     consumer = candidate.consumer
@@ -48,7 +48,7 @@ def no_requantize(candidate: Candidate, args: Args) -> Outcomes:
     return [*(found or ()), made]
 
 
-@check("no-limit", "clip", barriers=True)
+@check("no-limit", "clip", needs="barriers")
 def no_limit(candidate: Candidate, args: Args) -> Outcomes:
     """No range limit stands between the two."""
     consumer = candidate.consumer.node.label
@@ -60,7 +60,7 @@ def no_limit(candidate: Candidate, args: Args) -> Outcomes:
     )
 
 
-@check("no-cast", "cast", barriers=True)
+@check("no-cast", "cast", needs="barriers")
 def no_cast(candidate: Candidate, args: Args) -> Outcomes:
     """No change of element type stands between the two."""
     return _blocked(
@@ -70,7 +70,7 @@ def no_cast(candidate: Candidate, args: Args) -> Outcomes:
     )
 
 
-@check("no-other-op", "intervening-op", barriers=True)
+@check("no-other-op", "intervening-op", needs="barriers")
 def no_other_op(candidate: Candidate, args: Args) -> Outcomes:
     """No other operator stands between the two."""
     return _blocked(
@@ -81,7 +81,7 @@ def no_other_op(candidate: Candidate, args: Args) -> Outcomes:
     )
 
 
-@check("no-reorder", "layout", barriers=True)
+@check("no-reorder", "layout", needs="barriers")
 def no_reorder(candidate: Candidate, args: Args) -> Outcomes:
     """No reorder stands between the two, and no reshape that the target does not see through."""
     return list(_reorders(candidate)) or None

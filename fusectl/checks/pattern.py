@@ -21,7 +21,7 @@ def _any(pattern: Pattern, wanted: Callable[[Where], bool]) -> bool:
     return any(wanted(fact) for fact in pattern.where.values())
 
 
-@check("nodes-match", "op-mismatch")
+@check("nodes-match", "op-mismatch", needs="missing")
 def nodes_match(candidate: Candidate, args: Args) -> Outcomes:
     """Every node of the pattern is there, with the operator, domain and arity it asks for."""
     total = len(candidate.pattern.nodes)

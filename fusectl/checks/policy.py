@@ -6,7 +6,7 @@ from fusectl.checks.registry import Args, Outcomes, check, fail, unknown
 from fusectl.match.candidate import Candidate
 
 
-@check("equivalence", "inexact")
+@check("equivalence", "inexact", needs="asked")
 def equivalence(candidate: Candidate, args: Args) -> Outcomes:
     """The fused form keeps the equivalence that is asked for."""
     if candidate.equivalence != "exact" or candidate.rule.numerics == "exact":
@@ -45,12 +45,18 @@ def profitable(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("enabled", "disabled")
+@check("enabled", "disabled", needs="asked")
 def enabled(candidate: Candidate, args: Args) -> Outcomes:
-    """The rule is not switched off."""
-    if candidate.off:
-        return [fail(candidate.rule.id, "switched off for this run", "run without --skip")]
+    """The rule is not switched off for this run."""
+    if not candidate.off:
+        return None
+    return [fail(candidate.rule.id, "switched off for this run", "run without --skip")]
+
+
+@check("path-enabled", "disabled", lambda pattern, path: bool(path.disabled))
+def path_enabled(candidate: Candidate, args: Args) -> Outcomes:
+    """The target's file does not switch the path off."""
     path = candidate.path
-    if path is not None and path.disabled:
-        return [fail(candidate.rule.id, path.disabled, "enable it in the target's file", path.span)]
-    return None
+    if path is None or not path.disabled:
+        return None
+    return [fail(candidate.rule.id, path.disabled, "enable it in the target's file", path.span)]

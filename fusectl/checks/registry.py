@@ -40,6 +40,7 @@ class Outcome:
 
 Outcomes = Iterable[Outcome] | None
 Function = Callable[[Candidate, Args], Outcomes]
+Needs = Literal["", "barriers", "missing", "asked"]
 Concern = Callable[[Pattern, PathDoc], bool]
 
 
@@ -48,7 +49,8 @@ class Check:
     """A registered check.
 
     ``concerns`` tells from a pattern and a path alone whether there is anything to check, once for
-    all candidates of them; ``barriers``: there is only where something stands between.
+    all candidates of them; ``needs`` names what a candidate must have for that: barriers, nodes of
+    the pattern that are missing, or something that the caller asked for.
     """
 
     name: str
@@ -56,7 +58,7 @@ class Check:
     requirement: str
     run: Function
     concerns: Concern | None = None
-    barriers: bool = False
+    needs: Needs = ""
 
 
 CHECKS: dict[str, Check] = {}
@@ -75,13 +77,13 @@ ALWAYS: tuple[str, ...] = (
 TARGET: tuple[str, ...] = (
     "function-enabled", "dtypes-implemented", "shapes-in-table", "opset-in-table",
     "grouping-has-code", "result-may-be-returned", "table-complete", "row-fits",
-    "path-attributes", "path-constants", "profitable",
+    "path-attributes", "path-constants", "profitable", "path-enabled",
 )  # fmt: skip
 """Checks that run where the target has a path for the rule and the producer."""
 
 
 def check(
-    name: str, reason: str, concerns: Concern | None = None, barriers: bool = False
+    name: str, reason: str, concerns: Concern | None = None, needs: Needs = ""
 ) -> Callable[[Function], Function]:
     """Register a function as the check ``name``, which gives ``reason`` where it does not hold."""
     if reason not in REASONS:
@@ -89,7 +91,7 @@ def check(
 
     def register(function: Function) -> Function:
         requirement = (function.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        CHECKS[name] = Check(name, reason, requirement, function, concerns, barriers)
+        CHECKS[name] = Check(name, reason, requirement, function, concerns, needs)
         return function
 
     return register

@@ -88,22 +88,29 @@ def _run(candidate: Candidate, gate: Range) -> list[Checked]:
     own, machine = _plan(candidate)
     found: list[Checked] = []
     facts = candidate.operators.facts.get(candidate.producer.op)
-    bare = not candidate.between and not (facts is not None and facts.quantized_output)
-    _ask(candidate, own, found, bare)
+    recoded = facts is not None and facts.quantized_output
+    absent = {
+        "" if candidate.between or recoded else "barriers",
+        "" if candidate.missing else "missing",
+        "" if candidate.equivalence or candidate.off else "asked",
+    } - {""}
+    _ask(candidate, own, found, absent)
     path = candidate.path
     span = path.span if path is not None else candidate.target.span
     lacking = path_outcome(candidate)
     found.append((CHECKS["path-exists"], lacking, (lacking and lacking.where) or span))
     if path is not None and lacking is None:
-        _ask(candidate, machine, found, bare)
+        _ask(candidate, machine, found, absent)
         if gate.min or gate.max:
             found.append((CHECKS["opset-in-table"], _gated(candidate, gate), span))
     return found
 
 
-def _ask(candidate: Candidate, entries: list[Entry], found: list[Checked], bare: bool) -> None:
+def _ask(
+    candidate: Candidate, entries: list[Entry], found: list[Checked], absent: set[str]
+) -> None:
     for check, args, span, live in entries:
-        if not live or (bare and check.barriers):
+        if not live or check.needs in absent:
             found.append((check, None, span))
             continue
         outcomes = check.run(candidate, args)

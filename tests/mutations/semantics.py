@@ -169,16 +169,33 @@ def _attention(group: Group) -> Array:
     q, scale_q = _times(group, first.input[0])
     k, scale_k = _times(group, first.input[1])
     scores = (q @ k) * scale_q * scale_k
-    value = group.real(soft.input[0])
-    for node in reversed(group.nodes):
-        if value in node.output and node.op_type == "Add":
-            masks = group.outside(node)
-            scores = _in_shape(scores + group.array(masks[0]), scores)
-            value = group.real(next(v for v in node.input if group.maker(v) is not None))
-        elif value in node.output and node.op_type in ("Mul", "Div"):
-            factor = _scalar(group, node)
-            scores = scores * factor if node.op_type == "Mul" else scores / factor
+    for node in _between(group, first.output[0], soft.input[0]):
+        scores = _on_scores(group, node, scores)
     return np.asarray(softmax(scores) @ group.array(last.input[1]))
+
+
+def _between(group: Group, start: str, end: str) -> list[onnx.NodeProto]:
+    """The nodes that lead from one value to another, in order."""
+    found: list[onnx.NodeProto] = []
+    value = group.real(end)
+    while value != start:
+        node = group.maker(value)
+        require(node is not None and node not in found, f"{start} does not lead to {end}")
+        assert node is not None
+        found.append(node)
+        value = group.real(next(v for v in node.input if group.maker(v) is not None))
+    return found[::-1]
+
+
+def _on_scores(group: Group, node: onnx.NodeProto, scores: Array) -> Array:
+    """Scores after a factor or a mask."""
+    if node.op_type in ("Mul", "Div"):
+        factor = _scalar(group, node)
+        return np.asarray(scores * factor if node.op_type == "Mul" else scores / factor)
+    masks = [group.array(v) for v in group.outside(node)]
+    if node.op_type == "Where":
+        return _in_shape(np.where(masks[0], scores, masks[1]), scores)
+    return _in_shape(np.asarray(scores + masks[0]), scores)
 
 
 def _times(group: Group, value: str) -> tuple[Array, float]:

@@ -79,8 +79,8 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "embed-layernorm": Recipe(
         {
-            **{name: Free((2, 3), "int64") for name in ("ids", "place", "segment")},
-            **{name: Free((10, 8), data=0.5) for name in ("words", "positions", "segments")},
+            **{name: Free((8, 8), "int64") for name in ("ids", "place", "segment")},
+            **{name: Free((8, 8), data=0.5) for name in ("words", "positions", "segments")},
             "gamma": _VECTOR, "beta": _VECTOR,
         },
         batched=("ids", "place", "segment"),
