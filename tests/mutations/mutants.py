@@ -6,13 +6,17 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.mutations.values import Array
+
 Mutant = tuple[str, onnx.ModelProto]
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 
 
 def copy(model: onnx.ModelProto) -> onnx.ModelProto:
     """A model of its own."""
-    return onnx.ModelProto.FromString(model.SerializeToString())
+    fresh = onnx.ModelProto()
+    fresh.CopyFrom(model)
+    return fresh
 
 
 def valid(mutant: onnx.ModelProto) -> onnx.ModelProto | None:
@@ -166,7 +170,7 @@ def _reused(model: onnx.ModelProto) -> Iterator[Mutant]:
         known += [o for o in node.output if o]
 
 
-def _changed(array: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:  # type: ignore[type-arg]
+def _changed(array: Array) -> Iterable[tuple[str, Array]]:
     yield "more", (array + np.ones((), array.dtype)).astype(array.dtype)
     if array.dtype.kind == "f":
         yield "twice", array * np.asarray(2, array.dtype)

@@ -4,6 +4,7 @@ A function takes the group, finds the operator's inputs in the model's own nodes
 the fused operator makes of them. It raises Contradiction where the operator could not be built.
 """
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -17,10 +18,8 @@ Meaning = Callable[[Group], Array]
 
 
 def erf(x: Array) -> Array:
-    """Abramowitz and Stegun 7.1.26 is too coarse; a series is enough for numbers of this size."""
-    from math import erf as exact
-
-    return np.vectorize(exact, otypes=[np.float64])(x.astype(np.float64))
+    """The error function, which numpy lacks."""
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64)))
 
 
 def sigmoid(x: Array) -> Array:
@@ -101,7 +100,7 @@ def _tail(group: Group, node: onnx.NodeProto) -> tuple[int, ...]:
 def _epsilon(group: Group, added_to: str) -> float:
     adds = [n for n in group.of("Add") if added_to in map(group.real, n.input)]
     require(len(adds) == 1, "no epsilon is added to the variance")
-    found = [v for v in group.outside(adds[0])]
+    found = group.outside(adds[0])
     require(len(found) == 1, "no epsilon is added to the variance")
     array = group.constant(found[0])
     require(array.size == 1, "epsilon is not one number")
@@ -502,7 +501,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "dequantize-matmul": _quantised,
     "dequantize-gemm": _quantised,
 }
-"""Rules that are not here join operators in one kernel; nothing but uses can be wrong with them."""
+"""Operators with one result. Rules that are not here join operators in one kernel, which computes
+what they compute: nothing but uses can be wrong."""
 
 
 def meaning_of(rule: str) -> Meaning:

@@ -36,7 +36,7 @@ def _marks(name: str) -> list[pytest.MarkDecorator]:
 
 
 def _mutants() -> list[object]:
-    found = []
+    found: list[object] = []
     for name, _, model in EXAMPLES:
         for change, mutant in mutants(model):
             settled = valid(mutant)

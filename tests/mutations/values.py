@@ -17,7 +17,7 @@ _BATCH = 3
 """What a dimension is that has a name only."""
 
 
-class DequantizeLinear(OpRun):  # type: ignore[misc]
+class DequantizeLinear(OpRun):
     """The evaluator has it from opset 19 on only."""
 
     op_domain = ""
@@ -38,6 +38,41 @@ class DequantizeLinear(OpRun):  # type: ignore[misc]
         )
         wide = x.astype(np.float32) - offset.astype(np.float32)
         return (np.asarray(wide * step).astype(np.asarray(scale).dtype).reshape(x.shape),)
+
+
+class Softmax(OpRun):
+    """Before opset 13: over all axes from the given one on, together. The evaluator has no such."""
+
+    op_domain = ""
+
+    def _run(self, x: Array, axis: int | None = None) -> tuple[Array]:
+        stated = any(a.name == "axis" for a in self.onnx_node.attribute)
+        first = (axis if stated and axis is not None else 1) % max(x.ndim, 1)
+        rows = x.reshape(int(np.prod(x.shape[:first])), -1)
+        shifted = np.exp(rows - rows.max(1, keepdims=True))
+        return (np.asarray(shifted / shifted.sum(1, keepdims=True)).reshape(x.shape),)
+
+
+class BatchNormalization(OpRun):
+    """Opset 7 to 13 with one result: inference. The evaluator trains there."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: Array,
+        scale: Array,
+        bias: Array,
+        mean: Array,
+        var: Array,
+        epsilon: float = 1e-5,
+        **_: object,
+    ) -> tuple[Array]:
+        shape = (1, -1, *(1,) * (x.ndim - 2))
+        factor = (scale / np.sqrt(var + epsilon)).reshape(shape)
+        return (
+            np.asarray((x - mean.reshape(shape)) * factor + bias.reshape(shape)).astype(x.dtype),
+        )
 
 
 class NotRunnable(Exception):
@@ -71,9 +106,6 @@ def feeds(model: onnx.ModelProto) -> dict[str, Array]:
 
 def all_values(model: onnx.ModelProto) -> dict[str, Array]:
     """Every input, constant and result of the main graph. Raises NotRunnable."""
-    opset = next(e.version for e in model.opset_import if e.domain in ("", "ai.onnx"))
-    if opset < 14 and any(n.op_type == "BatchNormalization" for n in model.graph.node):
-        raise NotRunnable("before opset 14 the evaluator's batch normalisation always trains")
     given = feeds(model)
     open_model = onnx.ModelProto.FromString(model.SerializeToString())
     names = [o for node in model.graph.node for o in node.output if o]
@@ -86,10 +118,21 @@ def all_values(model: onnx.ModelProto) -> dict[str, Array]:
     return found
 
 
+def _corrected(model: onnx.ModelProto) -> list[type[OpRun]]:
+    """What the evaluator lacks, or has in newer versions alone."""
+    opset = next(e.version for e in model.opset_import if e.domain in ("", "ai.onnx"))
+    found: list[type[OpRun]] = [DequantizeLinear]
+    if opset < 14:
+        found.append(BatchNormalization)
+    if opset < 13:
+        found.append(Softmax)
+    return found
+
+
 def _run(model: onnx.ModelProto, names: list[str], given: Values) -> list[Array]:
     try:
         with np.errstate(all="ignore"):
-            evaluator = ReferenceEvaluator(model, new_ops=[DequantizeLinear])
+            evaluator = ReferenceEvaluator(model, new_ops=_corrected(model))
             return list(evaluator.run(names, dict(given)))
     except Exception as error:  # it raises whatever numpy raises
         raise NotRunnable(f"{type(error).__name__}: {error}") from None

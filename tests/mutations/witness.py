@@ -1,11 +1,11 @@
-"""An independent witness: does a fusion compute what its nodes compute, and only take what is its?"""
+"""An independent witness: does a fusion compute what its nodes do, and take only what is its?"""
 
 import numpy as np
 import onnx
 
 from fusectl.report.types import Decision, Report
 from tests.mutations.group import Contradiction, check_private, group_of, require
-from tests.mutations.semantics import meaning_of
+from tests.mutations.semantics import MEANINGS, meaning_of
 from tests.mutations.values import Array, NotRunnable, Values, all_values
 
 # Constants of patterns may be off by a part in a thousand.
@@ -32,6 +32,10 @@ def judge(model: onnx.ModelProto, report: Report, decision: Decision, values: Va
     """Hold one fusion against the model. Raises Contradiction."""
     copied = {o for n in model.graph.node if n.op_type == "DequantizeLinear" for o in n.output}
     check_private(model, report, decision, frozenset(copied))
+    # A kernel that adds or multiplies first may write that as well; one operator has one result.
+    may = set() if decision.rule in MEANINGS else {decision.edge.value}
+    also = ", ".join(v for v in decision.materialises if v not in may)
+    require(not also, f"it cannot write {also} as well")
     if decision.builds_on:
         return  # its nodes include those of another decision, which has been judged by itself
     group = group_of(model, report, decision, values)

@@ -12,6 +12,8 @@ from fusectl.tables.patterns import Pattern, PatternNode
 from fusectl.tables.schema import Where
 from tests.spellings.draft import Array, Attr, Dims, Draft, Op, read_by
 
+SUMS_FIRST = ("bias-add-layernorm", "embed-layernorm")
+"""Kernels that may write the sum in front of a normalisation as well."""
 BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow")
 
 
@@ -41,7 +43,9 @@ def twins(rule: Rule, pattern: Pattern, draft: Draft) -> Iterator[Twin]:
     for node in pattern.nodes:
         yield from _operator(pattern, draft, node)
     for value in sorted(pattern.inner):
-        if value not in rule.duplicable and not _copies(rule, draft.maker(value)):
+        if value in rule.duplicable or _copies(rule, draft.maker(value)):
+            continue
+        if rule.id not in SUMS_FIRST or value != pattern.edge:
             yield from _private(draft, value)
     yield from _identities(pattern, draft)
     yield from _required(rule, draft)
