@@ -134,7 +134,9 @@ def order_kept(candidate: Candidate, group: Group) -> bool | None:
     moved = [int(p) for p in perm if dims[int(p)] != 1]
     if moved == sorted(moved):
         return True
-    return None if any(dims[p] is None or isinstance(dims[p], str) for p in moved) else False
+    # Sizes that are not known may be 1; those that are known tell by themselves.
+    known = [p for p in moved if isinstance(dims[p], int)]
+    return None if known == sorted(known) else False
 
 
 def _sees_through(candidate: Candidate, group: Group) -> bool:

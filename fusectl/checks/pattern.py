@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -141,7 +142,7 @@ def constant_outcomes(candidate: Candidate, names: Iterable[str]) -> Outcomes:
     for name in names:
         value = candidate.bound.get(name, "")
         if value and not candidate.overlay.is_constant(value):
-            maker = candidate.overlay.producers.get(value)
+            maker = candidate.overlay.view.producers.get(value)
             origin = f"computed by {maker.label} ({maker.op})" if maker else "an input of the graph"
             found.append(
                 fail(
@@ -232,16 +233,19 @@ def operands(candidate: Candidate, args: Args) -> Outcomes:
 def _elements(
     candidate: Candidate, value: str, dims: tuple[object, ...] | None, fact: Where
 ) -> Iterator[Outcome]:
-    if dims is None or None in dims:
+    if dims is None:
         yield unknown(value, "its shape is not known", "add its shape to the model", fact.span)
         return
-    size = 1
-    for dim in dims:
-        if not isinstance(dim, int):
-            yield unknown(value, f"its size {dim} is symbolic", "make it static", fact.span)
-            return
-        size *= dim
-    if size != fact.elements:
+    assert fact.elements is not None
+    known = [d for d in dims if isinstance(d, int)]
+    size = prod(known)
+    if len(known) < len(dims) and size and fact.elements % size == 0:
+        seen = f"its shape is {candidate.overlay.type_of(value)}"
+        yield unknown(value, seen, "make it static", fact.span)
+    elif size != fact.elements and len(known) < len(dims):
+        seen = f"its shape is {candidate.overlay.type_of(value)}, needed is {fact.elements} element"
+        yield fail(value, seen, where=fact.span)
+    elif size != fact.elements:
         yield fail(
             value,
             f"{value} has {size} elements ({candidate.overlay.type_of(value)}), needed "

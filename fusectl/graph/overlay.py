@@ -80,6 +80,7 @@ class Overlay:
         self.folded: dict[str, Group] = {}
         self.eliminated: dict[str, list[Node]] = {}
         self.retyped: dict[str, str] = {}
+        self.alias: dict[str, str] = {}
         self.merged: dict[str, list[str]] = {}
         # What changed, so that a rule can tell whether looking again can find anything: the
         # operators that fusions made, and how often nodes were taken out.
@@ -156,6 +157,7 @@ class Overlay:
 
     def is_constant(self, value: str) -> bool:
         """Tell whether a value is known at compile time."""
+        value = self.alias.get(value, value)
         overlay: Overlay | None = self
         while overlay is not None:
             if value in overlay.folded:
@@ -165,6 +167,7 @@ class Overlay:
 
     def array(self, value: str) -> Array:
         """Return a constant's contents. Raises Unreadable, or KeyError where it is no constant."""
+        value = self.alias.get(value, value)
         cached = self._arrays.get(value)
         if cached is not None:
             return cached
@@ -233,6 +236,7 @@ class Overlay:
                 self.merged.setdefault(source, []).extend((gone, *self.merged.pop(gone, ())))
 
     def _redirect(self, gone: str, source: str) -> None:
+        self.alias[gone] = source
         moved = self.uses.pop(gone, [])
         for user, slot in moved:
             inputs = list(user.inputs)

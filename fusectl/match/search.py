@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.match.candidate import Candidate, Miss, Role
-from fusectl.match.whole import whole_match
+from fusectl.match.whole import whole_matches
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern, PatternNode
 from fusectl.tables.rules import Rule
@@ -15,6 +15,8 @@ from fusectl.tables.targets import Target
 
 _TRIES = 300
 """Assignments tried around one anchor; graphs of equal operators could otherwise explode."""
+_COMMON = frozenset(("Add", "Sub", "Mul", "Div", "MatMul", "Cast", "Gather", "Slice", "Concat"))
+"""Operators that stand everywhere: of equally rare ones, another tells more."""
 _CROWD = 16
 """A value with more readers tells nothing about the neighbourhood."""
 
@@ -50,15 +52,11 @@ def find_whole(
     for group in overlay.of_op(pattern.nodes[anchor].ops):
         if id(group.last) in taken:
             continue
-        found = whole_match(pattern, overlay, anchor, Role(group, group.last))
-        if found is None:
-            continue
-        roles, bound = found
-        candidate = _candidate(
-            rule, pattern, target, overlay, operators, _State(list(roles), dict(bound))
-        )
-        if candidate is not None:
-            yield candidate
+        for roles, bound in whole_matches(pattern, overlay, anchor, Role(group, group.last)):
+            state = _State(list(roles), bound)
+            candidate = _candidate(rule, pattern, target, overlay, operators, state)
+            if candidate is not None:
+                yield candidate
 
 
 def find_near(
@@ -73,11 +71,17 @@ def find_near(
 
     Nodes in ``taken`` (by identity) belong to whole matches, and nothing is missed there.
     """
-    counts = [sum(overlay.count(op) for op in node.ops) for node in pattern.nodes]
+    counts = [
+        sum(not g.fused for g in overlay.of_op(node.ops))
+        if any(overlay.count(op) for op in node.ops)
+        else 0
+        for node in pattern.nodes
+    ]
     present = [i for i, n in enumerate(counts) if n]
     if 2 * len(present) < len(pattern.nodes):
         return
-    anchor = min(present, key=lambda i: (counts[i], i))
+    common = [not n.ops.isdisjoint(_COMMON) for n in pattern.nodes]
+    anchor = min(present, key=lambda i: (counts[i], common[i], i))
     for group in overlay.of_op(pattern.nodes[anchor].ops):
         if group.fused or id(group.last) in taken:
             continue
@@ -239,7 +243,7 @@ class _Search:
     def _assign(self, state: _State, index: int, role: Role) -> Iterator[_State]:
         """Yield the states in which ``role`` plays a node, one per operand order that fits."""
         node = self.pattern.nodes[index]
-        if not node.takes(role.inputs):
+        if not node.takes(role.op, role.inputs):
             return
         orders = [role.inputs]
         if node.commutative and len(role.inputs) == 2:
@@ -287,6 +291,8 @@ def _candidate(
         or pattern.edge not in state.bound
     ):
         return None
+    if _arbitrary(pattern, state):
+        return None
     if state.matched < len(pattern.nodes) and _quantised(pattern) and not _dequantised(state):
         return None  # nothing here is quantised but a neighbour
     held = sum(r is not None and r.held for r in state.roles)
@@ -319,6 +325,15 @@ def _candidate(
     )
 
 
+def _arbitrary(pattern: Pattern, state: _State) -> bool:
+    """Tell whether a near miss rests on arithmetic alone, of which there is some everywhere."""
+    if len(pattern.nodes) - state.matched <= 1:
+        return False
+    pairs = list(zip(pattern.nodes, state.roles, strict=True))
+    telling = [r for n, r in pairs if n.ops.isdisjoint(_COMMON)]
+    return bool(telling) and all(r is None for r in telling)
+
+
 def _dequantised(state: _State) -> bool:
     return any(r is not None and "DequantizeLinear" in r.op for r in state.roles)
 
@@ -347,12 +362,12 @@ def _miss(node: PatternNode, overlay: Overlay, state: _State) -> Miss:
     for output in node.outputs:
         group = overlay.producers.get(state.bound.get(output, ""))
         if group is not None:
-            return Miss(output, node.role, group.op, group)
+            return Miss(output, node.role, group.last.op, group)
         if output in state.bound:
             return Miss(output, node.role, "a graph input or constant")
     for name in node.inputs:
         users = overlay.users(state.bound.get(name, ""))
         others = [g for g, _ in users if not any(r and r.group is g for r in state.roles)]
         if others:
-            return Miss(node.outputs[0], node.role, others[0].op, others[0])
+            return Miss(node.outputs[0], node.role, others[0].last.op, others[0])
     return Miss(node.outputs[0], node.role, "nothing")

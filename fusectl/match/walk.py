@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fusectl.graph.overlay import Group, Overlay
+from fusectl.graph.view import Node
 from fusectl.match.candidate import Barrier, Candidate, Role
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern
@@ -198,21 +199,32 @@ class _Walker:
 
     def _fits(self, group: Group, slot: int, value: str) -> Role | None:
         used = self.used
-        fits = group.op in used.ops and used.takes(group.inputs)
-        if fits and self._slot_fits(slot, group.inputs):
+        fits = group.op in used.ops and used.takes(group.op, group.inputs)
+        if fits and self._slot_fits(slot, group) and self._function(group, slot):
             return Role(group, group.last)
         if group.fused:
             for node in group.members:
-                if node.op in used.ops and value in node.inputs and used.takes(node.inputs):
+                if (
+                    node.op in used.ops
+                    and value in node.inputs
+                    and used.takes(node.op, node.inputs)
+                ):
                     held = node.inputs.index(value)
-                    if self._slot_fits(held, node.inputs):
+                    if self._slot_fits(held, node):
                         return Role(group, node, held=True)
         return None
 
-    def _slot_fits(self, slot: int, inputs: tuple[str, ...]) -> bool:
-        if slot == self.slot:
+    def _slot_fits(self, slot: int, node: Group | Node) -> bool:
+        if slot == self.slot or node.op in ("Max", "Min"):
             return True
-        return self.used.commutative and slot < 2 and len(inputs) == 2
+        return self.used.commutative and slot < 2 and len(node.inputs) == 2
+
+    def _function(self, group: Group, slot: int) -> bool:
+        """Tell whether a Max or Min is a function of one operand: the others are constants."""
+        if group.op not in ("Max", "Min"):
+            return True
+        others = (v for i, v in enumerate(group.inputs) if i != slot)
+        return all(self.overlay.is_constant(v) for v in others)
 
     def _strength(self, role: Role) -> str:
         """Tell how a consumer counts: strong, or weak/both where it only limits a range."""
@@ -229,6 +241,11 @@ class _Walker:
         """Tell whether a node may stand between: one run-time input, no product, one result."""
         if self.operators.kind(group.op) == "product" or not group.outputs or not group.outputs[0]:
             return False
+        if group.op in ("Shape", "Size"):
+            return False  # what is behind it reads no element
+        facts = self.operators.facts.get(group.op)
+        if facts is not None and facts.unary:
+            return slot == 0
         others = (v for i, v in enumerate(group.inputs) if i != slot and v)
         return all(self._fixed(group, v) for v in others)
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.match.candidate import Role
 from fusectl.tables.patterns import Pattern, PatternNode
+
+_MOST = 8
+"""Whole matches around one anchor that are judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +47,21 @@ def _plan(key: int, anchor: int, nodes: tuple[PatternNodeKey, ...]) -> tuple[Ste
 PatternNodeKey = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def whole_match(
+def whole_matches(
     pattern: Pattern, overlay: Overlay, anchor: int, role: Role
-) -> tuple[list[Role], dict[str, str]] | None:
-    """Return roles and bound values of a whole match around an anchor, or None."""
+) -> Iterator[tuple[list[Role], dict[str, str]]]:
+    """Yield roles and bound values of the whole matches around an anchor, a few at most.
+
+    There is more than one where operands of a commutative node are of the same kind.
+    """
     shape = tuple((n.inputs, n.outputs) for n in pattern.nodes)
     plan = _plan(id(pattern), anchor, shape)
     if not plan and len(pattern.nodes) > 1:
-        return None
+        return
     matcher = _Matcher(pattern, overlay, plan)
-    return matcher.run(anchor, role)
+    for _ in islice(matcher.play(anchor, role, 0), _MOST):
+        roles = [matcher.roles[i] for i in range(len(pattern.nodes))]
+        yield roles, dict(matcher.bound)
 
 
 class _Matcher:
@@ -63,37 +72,32 @@ class _Matcher:
         self.bound: dict[str, str] = {}
         self.roles: dict[int, Role] = {}
 
-    def run(self, anchor: int, role: Role) -> tuple[list[Role], dict[str, str]] | None:
-        if not self._play(anchor, role, 0):
-            return None
-        return [self.roles[i] for i in range(len(self.pattern.nodes))], self.bound
-
-    def _play(self, index: int, role: Role, done: int) -> bool:
-        """Let ``role`` play a node and go on with the plan; undone where that leads nowhere."""
+    def play(self, index: int, role: Role, done: int) -> Iterator[None]:
+        """Let ``role`` play a node and go on; yields while everything is bound, then undoes."""
         node = self.pattern.nodes[index]
-        if not node.takes(role.inputs) or any(r.node is role.node for r in self.roles.values()):
-            return False
+        if not node.takes(role.op, role.inputs):
+            return
+        if any(r.node is role.node for r in self.roles.values()):
+            return
         for inputs in self._orders(node, role.inputs):
             new = self._bind(node, inputs, role.outputs)
             if new is None:
                 continue
             self.roles[index] = role
-            if self._go_on(done):
-                return True
+            yield from self._go_on(done)
             del self.roles[index]
             for name in new:
                 del self.bound[name]
-        return False
 
-    def _go_on(self, done: int) -> bool:
+    def _go_on(self, done: int) -> Iterator[None]:
         if done == len(self.plan):
-            return True
+            yield None
+            return
         step = self.plan[done]
         node = self.pattern.nodes[step.node]
         value = self.bound[step.value]
-        return any(
-            self._play(step.node, role, done + 1) for role in self._players(step, node, value)
-        )
+        for role in self._players(step, node, value):
+            yield from self.play(step.node, role, done + 1)
 
     def _players(self, step: Step, node: PatternNode, value: str) -> Iterator[Role]:
         if step.makes:

@@ -31,11 +31,11 @@ class PatternNode:
     outputs: tuple[str, ...]
     attrs: dict[str, Attribute]
     commutative: bool
-    variadic: bool = False
+    variadic: frozenset[str] = frozenset()
 
-    def takes(self, inputs: tuple[str, ...]) -> bool:
+    def takes(self, op: str, inputs: tuple[str, ...]) -> bool:
         """Tell whether a node with these inputs can play this: a variadic one needs as many."""
-        return not self.variadic or len(inputs) == len(self.inputs)
+        return op not in self.variadic or len(inputs) == len(self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +136,31 @@ def _build(nodes: list[Node], dropped: set[int], operators: Operators) -> list[P
         commutative = len(inputs) == 2 and all(operators.commutative(op) for op in ops)
         built.append(
             PatternNode(
-                role, ops, inputs, node.outputs, dict(node.attrs), commutative, _variadic(ops)
+                role,
+                ops,
+                inputs,
+                node.outputs,
+                dict(node.attrs),
+                commutative,
+                _variadic(ops, operators),
             )
         )
     return built
 
 
-def _variadic(ops: frozenset[str]) -> bool:
-    """Tell whether an operator takes any number of inputs, all alike."""
+def _variadic(ops: frozenset[str], operators: Operators) -> frozenset[str]:
+    """Return the operators that take any number of inputs, all alike, and are no functions.
+
+    A Max or Min with a constant is a function of its other operand.
+    """
     newest = onnx.defs.onnx_opset_version()
-    for op in ops:
-        found = schema(op, "", newest) if "." not in op else None
-        option = onnx.defs.OpSchema.FormalParameterOption.Variadic
-        if found is not None and any(i.option == option for i in found.inputs):
-            return True
-    return False
+    option = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    found = set()
+    for op in ops - set(operators.functions):
+        known = schema(op, "", newest) if "." not in op else None
+        if known is not None and any(i.option == option for i in known.inputs):
+            found.add(op)
+    return frozenset(found)
 
 
 def _with_edge(

@@ -43,7 +43,7 @@ class OperatorFacts:
     same_shape: tuple[int, ...] = ()
     commutative: bool = False
     quantized_output: bool = False
-    parameters: tuple[str, ...] = ()
+    unary: bool = False
     slots: dict[str, SlotFact] = field(default_factory=dict)
     function_of: FunctionOf | None = None
     source: str = ""
