@@ -73,12 +73,15 @@ def no_cast(candidate: Candidate, args: Args) -> Outcomes:
 @check("no-other-op", "intervening-op", needs="barriers")
 def no_other_op(candidate: Candidate, args: Args) -> Outcomes:
     """No other operator stands between the two."""
-    return _blocked(
-        candidate,
-        "intervening-op",
-        f"only a direct consumer can be fused: move {candidate.consumer.node.label} in front, "
-        "or keep it",
-    )
+    found = _between(candidate, "intervening-op")
+    ops = {candidate.operators.acts_as(b.group.op) for b in found}
+    first = found[0].group.label if found else ""
+    help = "only a direct consumer can be fused: keep it"
+    if ops == {"BatchNormalization"}:
+        help = f"fold {first} into the weights of {candidate.told_producer.label} beforehand"
+    elif ops == {"Add"}:
+        help = f"give the addend of {first} to {candidate.told_producer.label} as its bias"
+    return _blocked(candidate, "intervening-op", help)
 
 
 @check("no-reorder", "layout", needs="barriers")
@@ -106,6 +109,13 @@ def _reorders(candidate: Candidate) -> Iterator[Outcome]:
             )
         elif _sees_through(candidate, group):
             yield passed(group.label, f"{shown}: linear order kept, seen through")
+        elif _in_table(candidate, group):
+            yield fail(
+                group.label,
+                f"{shown}: linear order kept, but the axis that the operand runs along is not "
+                "there any more",
+                f"move {group.label} behind {candidate.consumer.node.label}",
+            )
         else:
             yield fail(
                 group.label,
@@ -140,12 +150,18 @@ def order_kept(candidate: Candidate, group: Group) -> bool | None:
 
 
 def _sees_through(candidate: Candidate, group: Group) -> bool:
-    path, rule = candidate.path, candidate.rule
-    if path is None or not (group.op in path.through or _leading_units(candidate, group)):
+    rule = candidate.rule
+    if not _in_table(candidate, group):
         return False
     operands = [v for i, v in enumerate(candidate.consumer.inputs) if v and i != candidate.slot]
     scalar = all(candidate.overlay.type_of(v).dims in ((), (1,)) for v in operands)
     return scalar if rule.elementwise else scalar or _axis_survives(candidate, group)
+
+
+def _in_table(candidate: Candidate, group: Group) -> bool:
+    """Tell whether the path sees through an operator at all."""
+    path = candidate.path
+    return path is not None and (group.op in path.through or _leading_units(candidate, group))
 
 
 def _leading_units(candidate: Candidate, group: Group) -> bool:

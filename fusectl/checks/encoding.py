@@ -79,26 +79,30 @@ def _bound(value: object, default: float) -> float:
 @check("same-encoding", "requantize")
 def same_encoding(candidate: Candidate, args: Args) -> Outcomes:
     """Scale and zero point are the same in front of the operator and behind it."""
+    overlay = candidate.overlay
     found = []
+    codes = [candidate.bound.get(n, "") for n in ("xq", "q")]
+    kinds = [overlay.type_of(v).dtype for v in codes]
+    if kinds[0] != kinds[1]:
+        seen = f"{codes[0]} is {kinds[0] or '?'}, {codes[1]} is {kinds[1] or '?'}"
+        found.append(fail(candidate.consumer.node.label, seen, "use one code type"))
     for key, word in (("scales", "scale"), ("zeros", "zero point")):
-        first, second = (str(n) for n in args[key])
-        a, b = candidate.bound.get(first, ""), candidate.bound.get(second, "")
-        if a == b:
-            continue
-        left, right = _array(candidate, first), _array(candidate, second)
+        a, b = (candidate.bound.get(str(n), "") for n in args[key])
+        left, right = (_array(candidate, str(n)) for n in args[key])
         if (a and left is None) or (b and right is None):
             found.append(unknown(b or a, f"the {word}s {a} and {b} cannot be compared"))
             continue
         zero = np.zeros(1)
         one, two = (left if left is not None else zero), (right if right is not None else zero)
-        same = one.size == two.size and bool(np.all(one.reshape(-1) == two.reshape(-1)))
+        same = one.size == two.size == 1 and bool(np.all(one.reshape(-1) == two.reshape(-1)))
         if not same:
-            shown = f"{constant(candidate.overlay, a)} and {constant(candidate.overlay, b)}"
+            shown = f"{constant(overlay, a)} and {constant(overlay, b)}"
             found.append(
                 fail(
                     candidate.consumer.node.label,
                     f"the {word} is {shown}",
-                    f"give both sides one {word}: moving data does not change its range",
+                    f"give both sides one {word} for the whole tensor: moving data does not "
+                    "change its range",
                 )
             )
     return found or None

@@ -10,7 +10,11 @@ from fusectl.match.candidate import Candidate, Role
 def axes_outcomes(candidate: Candidate, role: Role, only_last: bool) -> list[Outcome]:
     """Hold a reduction against "over the last axes" or "over the last axis alone"."""
     overlay, label = candidate.overlay, role.node.label
+    if not role.node.op_type.startswith("Reduce"):
+        return _single_axis(candidate, role)
     found: list[Outcome] = []
+    if parameter(overlay, role, "noop_with_empty_axes").value and not _states_axes(role):
+        return [fail(label, "noop_with_empty_axes is 1 and no axes are given: it reduces nothing")]
     keepdims = parameter(overlay, role, "keepdims").value
     if keepdims == 0:
         found.append(
@@ -53,3 +57,21 @@ def _axes(
         return []
     last = "the last" if only_last else "the last ones"
     return [fail(label, f"axes is {raw} of rank {rank}, needed is {last} ([-1])", help)]
+
+
+def _states_axes(role: Role) -> bool:
+    return "axes" in role.node.attrs or (len(role.inputs) > 1 and bool(role.inputs[1]))
+
+
+def _single_axis(candidate: Candidate, role: Role) -> list[Outcome]:
+    """Hold the axis of a Softmax or normalisation against the last one."""
+    label = role.node.label
+    axis = parameter(candidate.overlay, role, "axis").value
+    dims = candidate.overlay.type_of(role.inputs[0]).dims
+    if not isinstance(axis, int) or axis == -1:
+        return []
+    if dims is None:
+        return [unknown(label, f"axis is {axis} and the rank is not known", "add its shape")]
+    if axis % len(dims) == len(dims) - 1:
+        return []
+    return [fail(label, f"axis is {axis} of rank {len(dims)}, needed is the last")]

@@ -70,6 +70,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 ALWAYS: tuple[str, ...] = (
     "nodes-match", "attributes", "constants", "constant-values", "operands", "outputs-unused",
+    "bounds-known",
     "unclaimed", "equivalence", "enabled",
 )  # fmt: skip
 """Checks that run on every candidate."""

@@ -36,7 +36,9 @@ def other_readers(candidate: Candidate, value: str) -> list[Group]:
     expected: Counter[int] = Counter()
     for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
         if role is not None:
-            reads = sum(candidate.bound.get(name) == value for name in node.inputs)
+            # An operand of its own may not be a value that the fusion would remove.
+            inner = candidate.pattern.inner
+            reads = sum(n in inner and candidate.bound.get(n) == value for n in node.inputs)
             expected[id(role.group)] += reads
     for step in candidate.between:
         expected[id(step.group)] += step.value == value
@@ -65,6 +67,15 @@ def one_reader(candidate: Candidate, args: Args) -> Outcomes:
     found = []
     for value in _values(candidate):
         others = other_readers(candidate, value)
+        if others:
+            inside = {id(g) for g in candidate.parts}
+            twice = [g for g in others if id(g) in inside]
+            if twice:
+                label = twice[0].label
+                found.append(
+                    fail(value, f"{label} reads {value} more than once", f"keep {label} apart")
+                )
+            others = [g for g in others if id(g) not in inside]
         if others:
             names = ", ".join(dict.fromkeys(g.label for g in others))
             wanted = candidate.consumer.node.label

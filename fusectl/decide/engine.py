@@ -228,7 +228,7 @@ class _Scope:
                 if ruling.accepted:
                     self._apply(ruling)
                     fused = True
-        if rule.id not in self.missed:
+        if rule.id not in self.missed and self.target.path(rule.id) is not None:
             self.missed.add(rule.id)
             for ruling in self._near(rule, patterns, step, gate, taken):
                 self._record(ruling)
@@ -379,11 +379,14 @@ def _own(found: Candidate) -> set[int]:
     return {id(r.node) for r in found.roles if r is not None}
 
 
-def _quality(ruling: Ruling) -> tuple[bool, int, int, int]:
-    """Order for overlapping candidates: accepted, then the fewest nodes missing and blockers."""
+def _quality(ruling: Ruling) -> tuple[bool, int, bool, int, int]:
+    """Order for overlapping candidates: accepted, then the largest spelling the path knows."""
     blockers = sum(o is not None and o.status != "pass" for _, o, _ in ruling.checked)
     found = ruling.candidate
-    return (not ruling.accepted, len(found.missing), blockers, -len(found.pattern.nodes))
+    known = found.path is None or not found.path.patterns
+    foreign = not known and found.pattern.name not in found.path.patterns  # type: ignore[union-attr]
+    size = -len(found.pattern.nodes)
+    return (not ruling.accepted, len(found.missing), foreign, size, blockers)
 
 
 def _place(ruling: Ruling) -> tuple[int, int, int, str]:

@@ -117,7 +117,12 @@ def _ask(
         if outcomes is None:
             found.append((check, None, span))
         else:
-            found.extend((check, o, o.where or span) for o in outcomes)
+            told = {(o.reason or c.reason, o.subject, o.observed) for c, o, _ in found if o}
+            for outcome in outcomes:
+                key = (outcome.reason or check.reason, outcome.subject, outcome.observed)
+                if key not in told:
+                    told.add(key)
+                    found.append((check, outcome, outcome.where or span))
 
 
 def _gated(candidate: Candidate, gate: Range) -> Outcome:

@@ -88,6 +88,8 @@ def fits_into(small: tuple[Dim, ...] | None, big: tuple[Dim, ...] | None) -> boo
     """Tell whether ``small`` broadcasts into ``big`` without making it larger, three-valued."""
     if small == ():
         return True  # a scalar fits whatever there is
+    if small == (1,) and big is None:
+        return True  # only a scalar would grow by it, and nobody leaves a scalar's rank open
     if small is None or big is None:
         return None
     if len(small) > len(big):

@@ -5,6 +5,7 @@ FUSECTL_REGENERATE=1 writes the `#|` lines of the cases anew; the marks are neve
 
 import difflib
 import os
+from dataclasses import replace
 
 import onnx
 import pytest
@@ -111,9 +112,7 @@ def test_no_check_can_be_removed(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     """With a check that always passes, some mark of some case fails."""
     check = CHECKS[name]
     concerned = [case for case in CASES.values() if _says(report_of(case.name), check)]
-    monkeypatch.setitem(
-        CHECKS, name, Check(name, check.reason, check.requirement, lambda candidate, args: None)
-    )
+    monkeypatch.setitem(CHECKS, name, replace(check, run=lambda candidate, args: None))
     monkeypatch.setattr(judge, "_PLANS", {})
     if name == "path-exists":
         # It decides as well whether the target's other checks run at all.

@@ -45,9 +45,12 @@ class Recipe:
     other_opsets: tuple[int, ...] = (13, 18, 21)
 
 
-def _axes_of(pattern: Pattern, output: str) -> dict[str, Attr]:
+def _axes_of(pattern: Pattern, output: str, op_type: str) -> dict[str, Attr]:
+    """The last axis, for what a fact says it of: a reduction has a list, others have one."""
     fact = pattern.where.get(output)
-    return {"axes": (-1,)} if fact is not None and fact.axes else {}
+    if fact is None or not fact.axes:
+        return {}
+    return {"axes": (-1,)} if op_type.startswith("Reduce") else {"axis": -1}
 
 
 def _stated(pattern: Pattern, node: PatternNode, op_type: str, opset: int) -> dict[str, Attr]:
@@ -129,7 +132,7 @@ def _node(draft: Draft, pattern: Pattern, node: PatternNode, recipe: Recipe) -> 
     if op_type == "LayerNormalization":
         outputs = outputs[:1]  # the pattern names the optional ones, so that they may be there
     attrs = {
-        **_axes_of(pattern, output),
+        **_axes_of(pattern, output, op_type),
         **_stated(pattern, node, op_type, recipe.opset),
         **(recipe.attrs.get(op_type) or {}),
         **(recipe.attrs.get(output) or {}),

@@ -33,7 +33,7 @@ _PRODUCT = {
     "wq": Free((4, 3), "int8"),
     "xq": Free((2, 4), "uint8"),
     "bq": Free((3,), "int32"),
-    "bs": Free((), data=0.005),
+    "bs": Free((), data=0.01),
     "bz": Free((), "int32", 0),
     "bf": Free((3,), data=0.5),
     "wf": Free((4, 3), data=0.5),

@@ -118,20 +118,27 @@ def _node_facts(pattern: Pattern, draft: Draft, name: str, fact: Where) -> Itera
             bound = changed.inputs[_CLIP[attribute]]
             found.constants[bound] = found.constants[bound] - 1
         yield Twin(f"{attribute}-of-{name}", found, op.name, said, (op.name, attribute))
-    if fact.axes:
-        for key, value in (("axes", (0,)), ("keepdims", 0)):
-            found = draft.copy()
-            found.maker(name).attrs[key] = value
-            yield Twin(f"{key}-of-{name}", found, op.name, said, (op.name, key))
-        late = draft.copy()
-        reduction = late.maker(name)
-        reduction.attrs.pop("axes")
-        reduction.inputs.append(f"{name}_axes")
-        late.inputs[f"{name}_axes"] = ("int64", (1,))
-        late.opset = 18
-        yield Twin(
-            f"run-time-axes-of-{name}", late, op.name, frozenset({"not-constant"}), (op.name,)
-        )
+    if fact.axes and "axis" in op.attrs:
+        found = draft.copy()
+        found.maker(name).attrs["axis"] = 0
+        yield Twin(f"axis-of-{name}", found, op.name, said, (op.name, "axis"))
+    elif fact.axes:
+        yield from _reduction(draft, name)
+
+
+def _reduction(draft: Draft, name: str) -> Iterator[Twin]:
+    op = draft.maker(name)
+    for key, value in (("axes", (0,)), ("keepdims", 0)):
+        found = draft.copy()
+        found.maker(name).attrs[key] = value
+        yield Twin(f"{key}-of-{name}", found, op.name, frozenset({"attribute"}), (op.name, key))
+    late = draft.copy()
+    reduction = late.maker(name)
+    reduction.attrs.pop("axes")
+    reduction.inputs.append(f"{name}_axes")
+    late.inputs[f"{name}_axes"] = ("int64", (1,))
+    late.opset = 18
+    yield Twin(f"run-time-axes-of-{name}", late, op.name, frozenset({"not-constant"}), (op.name,))
 
 
 def _other(value: Attr) -> Attr:

@@ -1,0 +1,89 @@
+"""Shapes behind constants that the model computes, as exporters write them."""
+
+import pytest
+
+from fusectl.graph.types import Dim
+from tests.engine.build import load, model
+
+
+def dims(text: str, value: str) -> tuple[Dim, ...] | None:
+    """What is known of a value's shape."""
+    return load(model(text)).graphs[0].type_of(value).dims
+
+
+def test_shape_that_is_put_together() -> None:
+    """Shape, Gather and Concat of numbers that are known."""
+    text = """g (float[2,3,4] x) => (float[a,b] y)
+      <int64 one = {0}, int64[1] rest = {-1}, int64[1] front = {0}> {
+      s = Shape(x)  n = Gather(s, one)  m = Unsqueeze(n, front)
+      to = Concat<axis = 0>(m, rest)  [rs] u = Reshape(x, to)  y = Neg(u) }"""
+    assert dims(text, "u") == (2, 12)
+
+
+def test_shape_that_depends_on_the_caller() -> None:
+    text = """g (float[N,3,4] x) => (float[a,b] y)
+      <int64 one = {0}, int64[1] rest = {12}, int64[1] front = {0}> {
+      s = Shape(x)  n = Gather(s, one)  m = Unsqueeze(n, front)
+      to = Concat<axis = 0>(m, rest)  u = Reshape(x, to)  y = Neg(u) }"""
+    found = dims(text, "u")
+    assert found is not None
+    assert found[1] == 12
+    assert not isinstance(found[0], int)
+
+
+def test_numbers_that_only_arithmetic_tells() -> None:
+    """Mul, Div and Cast of sizes, which shape inference does not follow."""
+    text = """g (float[2,8] x) => (float[a,b,c] y) <int64[1] two = {2}, int64[1] at = {1}> {
+      s = Shape(x)  n = Gather<axis = 0>(s, at)  f = Cast<to = 1>(n)  h = Cast<to = 7>(f)
+      half = Div(h, two)  to = Concat<axis = 0>(two, two, half)  u = Reshape(x, to)  y = Neg(u) }"""
+    assert dims(text, "u") == (2, 2, 4)
+
+
+def test_shape_behind_a_shape() -> None:
+    """The second target shape can be computed only when the first is known."""
+    text = """g (float[2,8] x) => (float[a] y) <float two = {2.0}, int64[1] rest = {-1}> {
+      s = Shape(x)  f = Cast<to = 1>(s)  d = Mul(f, two)  h = Cast<to = 7>(d)  g = Div(h, h)
+      n = Add(g, g)  to = Concat<axis = 0>(n, rest)  u = Reshape(x, to)
+      s2 = Shape(u)  f2 = Cast<to = 1>(s2)  h2 = Cast<to = 7>(f2)  p = ReduceProd<keepdims = 1>(h2)
+      v = Reshape(u, p)  y = Neg(v) }"""
+    assert dims(text, "u") == (2, 2, 4)
+    assert dims(text, "v") == (16,)
+
+
+@pytest.mark.parametrize(
+    ("node", "known"),
+    [
+        ("u = Expand(x, to)", (2, 8)),
+        ("u = ConstantOfShape(to)", (2, 8)),
+        ("u = Tile(x, to)", (4, 64)),
+    ],
+)
+def test_other_operators_whose_result_a_constant_decides(node: str, known: tuple[int, ...]) -> None:
+    text = f"""g (float[2,8] x) => (float[a,b] y) {{
+      s = Shape(x)  f = Cast<to = 1>(s)  to = Cast<to = 7>(f)  {node}  y = Neg(u) }}"""
+    assert dims(text, "u") == known
+
+
+def test_stated_shape_is_left_alone() -> None:
+    text = """g (float[2,8] x, int64[1] to) => (float[16] y) { u = Reshape(x, to)  y = Neg(u) }"""
+    assert dims(text, "y") == (16,)
+    found = dims(text, "u")
+    assert found is None or not isinstance(found[0], int)
+
+
+def test_the_users_model_is_not_touched() -> None:
+    found = model("""g (float[2,8] x) => (float[a,b] y) {
+      s = Shape(x)  f = Cast<to = 1>(s)  to = Cast<to = 7>(f)  u = Reshape(x, to)  y = Neg(u) }""")
+    before = found.SerializeToString(deterministic=True)
+    view = load(found)
+    assert found.SerializeToString(deterministic=True) == before
+    assert view.graphs[0].nodes[3].inputs == ("x", "to")
+
+
+def test_names_that_inference_invents_are_no_names() -> None:
+    """Two unknown sizes are never equal, whatever they are called."""
+    text = """g (float[2,8] x, int64[2] a, int64[2] b) => (float[n,m] y, float[k,l] z) {
+      u = Reshape(x, a)  v = Reshape(x, b)  y = Neg(u)  z = Neg(v) }"""
+    for value in ("u", "v"):
+        found = dims(text, value)
+        assert found is None or set(found) == {None}
