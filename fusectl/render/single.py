@@ -79,9 +79,11 @@ def _bases(decision: Decision, report: Report) -> list[str]:
 
 
 def _add_tree(sheet: Sheet, decision: Decision) -> None:
-    """Add all findings as a tree: blockers in full, passes in short."""
-    for place, finding in enumerate(decision.findings, 1):
-        last = place == len(decision.findings)
+    """Add all findings as a tree: blockers in full, telling passes in short, plain ones together."""
+    plain = [f for f in decision.findings if f.status == "pass" and not f.subject]
+    told = [f for f in decision.findings if f.status != "pass" or f.subject]
+    for place, finding in enumerate(told, 1):
+        last = place == len(told) and not plain
         fork, rail = ("  └─ ", "     ") if last else ("  ├─ ", "  │  ")
         if finding.status == "pass":
             sheet.add(*_passed(finding), lead=fork, rail=rail, hang=2)
@@ -96,6 +98,10 @@ def _add_tree(sheet: Sheet, decision: Decision) -> None:
         ):
             if text:
                 sheet.add((f"{name:<10}", "dim"), text, lead=rail, indent=2, hang=10)
+    if plain:
+        slugs = ", ".join(dict.fromkeys(slug(f) for f in plain))
+        parts: list[Part] = [_SIGNS["pass"], " ", ("checked and fine: ", "dim"), slugs]
+        sheet.add(*parts, lead="  └─ ", rail="     ", hang=2)
 
 
 def _named(finding: Finding) -> list[Part]:
