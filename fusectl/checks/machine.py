@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 from fusectl.checks.describe import constant, dtype_now, types
 from fusectl.checks.limits import limit_outcomes
-from fusectl.checks.pattern import attribute_outcomes, constant_outcomes
+from fusectl.checks.pattern import (
+    attribute_outcomes,
+    constant_outcomes,
+    operand_outcomes,
+    value_outcomes,
+)
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.types import BYTES
 from fusectl.match.candidate import Candidate
@@ -159,6 +164,18 @@ def path_attributes(candidate: Candidate, args: Args) -> Outcomes:
     return list(attribute_outcomes(candidate, candidate.path.where)) or None
 
 
+@check("path-values", "constant-value", lambda pattern, path: bool(path.where))
+def path_values(candidate: Candidate, args: Args) -> Outcomes:
+    """Constants have the values that this path takes."""
+    return value_outcomes(candidate, candidate.path.where) if candidate.path else None
+
+
+@check("path-operands", "unsupported-shape", lambda pattern, path: bool(path.where))
+def path_operands(candidate: Candidate, args: Args) -> Outcomes:
+    """Operands have the rank and number of elements that this path takes."""
+    return operand_outcomes(candidate, candidate.path.where) if candidate.path else None
+
+
 @check(
     "dtypes-implemented",
     "unsupported-dtype",
@@ -265,7 +282,7 @@ def grouping_has_code(candidate: Candidate, args: Args) -> Outcomes:
     path = candidate.path
     if path is None or path.grouping is None or not path.grouping.groups:
         return None
-    stated = candidate.overlay.view.attr(candidate.producer.node, "group")
+    stated = candidate.overlay.view.attr(candidate.producer.lead, "group")
     groups = stated if isinstance(stated, int) else 1
     kind = _grouping(candidate, groups)
     if kind in path.grouping.groups:

@@ -28,7 +28,7 @@ class Parameter:
 
 def parameter(overlay: Overlay, role: Role, name: str) -> Parameter:
     """Return an attribute, or the constant input of that name at this opset."""
-    node, view = role.node, overlay.view
+    node, view = role.lead, overlay.view
     if name in node.attrs:
         return Parameter(node.attrs[name])
     found = schema(node.op_type, node.domain, view.opset(node.domain))

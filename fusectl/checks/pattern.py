@@ -164,8 +164,13 @@ def constant_outcomes(candidate: Candidate, names: Iterable[str]) -> Outcomes:
 )
 def constant_values(candidate: Candidate, args: Args) -> Outcomes:
     """Constants have the values that the pattern needs."""
+    return value_outcomes(candidate, candidate.pattern.where)
+
+
+def value_outcomes(candidate: Candidate, facts: Mapping[str, Where]) -> Outcomes:
+    """Hold constants against the values that a rule's or a path's facts give."""
     found: list[Outcome] = []
-    for name, fact in candidate.pattern.where.items():
+    for name, fact in facts.items():
         value = candidate.bound.get(name, "")
         if fact.const is None or not value or not candidate.overlay.is_constant(value):
             continue
@@ -212,8 +217,13 @@ def _value(
 )
 def operands(candidate: Candidate, args: Args) -> Outcomes:
     """Operands have the rank and number of elements that the rule allows."""
+    return operand_outcomes(candidate, candidate.pattern.where)
+
+
+def operand_outcomes(candidate: Candidate, facts: Mapping[str, Where]) -> Outcomes:
+    """Hold operands against the ranks and sizes that a rule's or a path's facts give."""
     found: list[Outcome] = []
-    for name, fact in candidate.pattern.where.items():
+    for name, fact in facts.items():
         value = candidate.bound.get(name, "")
         if not value:
             continue

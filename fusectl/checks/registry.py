@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
 
-from fusectl.errors import Span
+from fusectl.errors import Span, UsageError
 from fusectl.match.candidate import Candidate
 from fusectl.reasons import REASONS
 from fusectl.tables.patterns import Pattern
@@ -78,7 +78,8 @@ ALWAYS: tuple[str, ...] = (
 TARGET: tuple[str, ...] = (
     "function-enabled", "dtypes-implemented", "shapes-in-table", "opset-in-table",
     "grouping-has-code", "result-may-be-returned", "table-complete", "row-fits",
-    "path-attributes", "path-constants", "profitable", "path-enabled",
+    "path-attributes", "path-constants", "path-values", "path-operands", "profitable",
+    "path-enabled",
 )  # fmt: skip
 """Checks that run where the target has a path for the rule and the producer."""
 
@@ -102,7 +103,10 @@ def known_names() -> frozenset[str]:
     """Return every name that ``require`` may use, third-party checks included."""
     for entry in metadata.entry_points(group="fusectl.checks"):
         if entry.name not in CHECKS:
-            entry.load()
+            try:
+                entry.load()
+            except Exception as error:  # a plug-in may fail in any way; its author has to know
+                raise UsageError(f"the check {entry.name} of {entry.value}: {error}") from error
     return frozenset((*CHECKS, *GROUPS))
 
 

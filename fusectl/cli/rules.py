@@ -122,7 +122,7 @@ def _load(paths: Iterable[object]) -> dict[str, list[Rule]]:
     first: dict[str, Rule] = {}
     for path in map(Path, map(str, paths)):
         try:
-            read = load_rules(path, operators, checks)
+            read, _ = load_rules(path, operators, checks)
         except TableError as error:
             problems += error.problems
             continue

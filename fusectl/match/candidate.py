@@ -26,6 +26,11 @@ class Role:
     held: bool = False
 
     @property
+    def lead(self) -> Node:
+        """The node whose attributes count: in a fused group, the one that gave it its operator."""
+        return self.node if self.held or self.group.lead is None else self.group.lead
+
+    @property
     def op(self) -> str:
         """The operator that plays the role."""
         return self.node.op if self.held else self.group.op

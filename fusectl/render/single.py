@@ -79,7 +79,7 @@ def _bases(decision: Decision, report: Report) -> list[str]:
 
 
 def _add_tree(sheet: Sheet, decision: Decision) -> None:
-    """Add all findings as a tree: blockers in full, telling passes in short, plain ones together."""
+    """Add all findings as a tree: blockers in full, telling passes in short, others together."""
     plain = [f for f in decision.findings if f.status == "pass" and not f.subject]
     told = [f for f in decision.findings if f.status != "pass" or f.subject]
     for place, finding in enumerate(told, 1):

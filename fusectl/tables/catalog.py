@@ -35,7 +35,7 @@ class Catalog:
             hint = did_you_mean(name, self.documents)
             known = ", ".join(sorted(self.documents))
             raise UsageError(f"unknown target {name!r}; {hint or 'known: ' + known}")
-        return resolve(doc, self._bases(doc), self.rules.values())
+        return resolve(doc, self._bases(doc), self.rules.values(), self.operators)
 
     def _bases(self, doc: TargetDoc) -> dict[str, TargetDoc]:
         """Return every target document that may be meant by ``extends``; read when needed."""
@@ -55,12 +55,14 @@ def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Cata
     documents = {p.stem: p for p in sorted((root / "targets").glob("*.yaml"))}
     known = tuple(checks)
     for path in sorted((root / "fusions").glob("*.yaml")):
-        rules.update(load_rules(path, operators, known))
+        found, operators = load_rules(path, operators, known)
+        rules.update(found)
     for path in _user_files(extra):
         if _is_target(path):
             documents[read_target_file(path).target.value] = path
         else:
-            rules.update(load_rules(path, operators, known))
+            found, operators = load_rules(path, operators, known)
+            rules.update(found)
     return Catalog(rules, operators, documents, _defaults(root))
 
 
@@ -101,8 +103,13 @@ def load_operators(root: Path) -> Operators:
     return Operators(classes, ops.operators, functions.functions)
 
 
-def load_rules(path: Path, operators: Operators, checks: Iterable[str]) -> dict[str, Rule]:
-    """Read and compile one rule file. Raises TableError with every problem in it."""
+def load_rules(
+    path: Path, operators: Operators, checks: Iterable[str]
+) -> tuple[dict[str, Rule], Operators]:
+    """Read and compile one rule file; returns also the operators with the facts that it adds.
+
+    Raises TableError with every problem in it.
+    """
     file, problems = read_rule_file(path)
     rules: dict[str, Rule] = {}
     if file is not None:
@@ -114,6 +121,8 @@ def load_rules(path: Path, operators: Operators, checks: Iterable[str]) -> dict[
             rules[rule.id] = rule
         if not file.rules and not problems:
             problems.append(Problem(Span(shown(path)), "the file has no rules"))
+        # Classes belong to their file; what an operator is holds everywhere.
+        operators = operators.extended({}, file.operators)
     if problems:
         raise TableError(problems)
-    return rules
+    return rules, operators

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fusectl.errors import Problem, Span, TableError, did_you_mean
+from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Rule
 from fusectl.tables.schema import Memory, PassDoc, PathDoc, TargetDoc, Tolerance
+from fusectl.tables.words import Words
 from fusectl.yamlsrc import Mapping as YamlMapping
 from fusectl.yamlsrc import Node, Reader, Scalar, compose
 
@@ -91,7 +93,12 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
             reader.fail(step.span, "a pass is exactly one of eliminate, fold, cse, retype, fuse")
 
 
-def resolve(doc: TargetDoc, docs: Mapping[str, TargetDoc], rules: Iterable[Rule]) -> Target:
+def resolve(
+    doc: TargetDoc,
+    docs: Mapping[str, TargetDoc],
+    rules: Iterable[Rule],
+    operators: Operators,
+) -> Target:
     """Merge a target with what it extends and hold it against the rules. Raises TableError."""
     problems: list[Problem] = []
     chain = _chain(doc, docs, problems)
@@ -107,6 +114,11 @@ def resolve(doc: TargetDoc, docs: Mapping[str, TargetDoc], rules: Iterable[Rule]
         memory = step.memory if step.memory != Memory() else memory
         equivalence = step.equivalence or equivalence
     _check_names(doc, passes, paths, ids, problems)
+    words = Words(operators)
+    for own in doc.passes:
+        words.check_pass(own, problems)
+    for name, path in doc.paths.items():
+        words.check_path(name, path, problems)
     if problems:
         raise TableError(problems)
     named = {t.value for p in passes for t in (p.fuse or ())}
@@ -178,6 +190,13 @@ def _check_path(name: str, path: PathDoc, rule: Rule, problems: list[Problem]) -
         if wanted not in spellings:
             hint = did_you_mean(wanted, spellings)
             problems.append(Problem(path.span, f"{name} has no pattern named {wanted}", hint))
+    for limit in path.shapes:
+        if limit.same and len(limit.same) != 2:
+            problems.append(Problem(limit.span, f"{name}: same takes two values"))
+        for form in (f for forms in limit.forms.values() for f in forms):
+            if form != "scalar" and not all(p in "mnc" or p.isdigit() for p in form.split("x")):
+                message = f"{name}: {form} is no form; one is like n, 1xn, mx1, cx1x1 or scalar"
+                problems.append(Problem(limit.span, message))
     values = {v for p in rule.patterns for n in p.nodes for v in (*n.inputs, *n.outputs)}
     named = [
         *path.where,
