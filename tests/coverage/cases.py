@@ -4,6 +4,8 @@
     # equivalence: exact
     # skip: RULE
     # rules: FILE
+    # invalid: WHY                          the model is no valid one
+    # bug: WHY                              the marks do not hold yet
     #
     # Why the case exists.
     g (...) => (...) {
@@ -31,7 +33,7 @@ from fusectl.tables import Catalog
 
 DATA = Path(__file__).with_name("data")
 TWIN = "-twin"
-_FLAG = re.compile(r"^# (target|equivalence|skip|rules|invalid): (.+)$")
+_FLAG = re.compile(r"^# (target|equivalence|skip|rules|invalid|bug): (.+)$")
 _MARK = re.compile(
     r"# (?P<kind>accept|reject|uncovered) (?P<value>\S+) -> (?P<node>[^\s:]+)"
     r"(?: by (?P<rule>[^\s:]+))?(?:: (?P<slugs>[a-z?, -]+))?\s*$"

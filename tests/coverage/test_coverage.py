@@ -22,7 +22,12 @@ MOST = 3
 """Lines in which a twin may differ: the fact, what declares it, what reads it."""
 
 
-@pytest.mark.parametrize("name", CASES)
+def _marked(name: str) -> object:
+    bug = CASES[name].flags.get("bug")
+    return pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason=bug)] if bug else [])
+
+
+@pytest.mark.parametrize("name", [_marked(name) for name in CASES])
 def test_marks(name: str) -> None:
     """What was written by hand beside the lines."""
     assert not complaints(CASES[name], report_of(name))

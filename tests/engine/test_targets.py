@@ -399,17 +399,12 @@ operators:
 """
 
 
-_UNREAD = pytest.mark.xfail(
-    strict=True, reason="facts about operators in a user's file count in patterns only"
-)
-
-
 @pytest.mark.parametrize(
     ("kind", "verdict"),
     [
-        pytest.param("s", "fuse", marks=_UNREAD),
+        ("s", "fuse"),
         ("t", "unsupported-activation"),
-        pytest.param("q", "unsupported-activation?", marks=_UNREAD),
+        ("q", "unsupported-activation?"),
     ],
 )
 def test_a_users_table_operator(kind: str, verdict: str, tmp_path: Path) -> None:
