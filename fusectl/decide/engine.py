@@ -195,9 +195,9 @@ class _Scope:
                 told[found.consumer.outputs[0]] = ruling
                 if ruling.accepted:
                     fused = True
-                    pending.append(Role(self._apply(ruling), found.consumer.node))
-                    if ruling.materialises:
-                        pending.append(pending[-1])
+                    made = self._apply(ruling)
+                    if made.op in pattern.nodes[pattern.producer].ops:
+                        pending.append(Role(made, found.consumer.node))
                     break
         return fused
 

@@ -455,6 +455,12 @@ def _quantised(group: Group) -> Array:
     return group.result
 
 
+def _integer_product(group: Group) -> Array:
+    """A product of whole numbers whose result is scaled to real ones."""
+    require(group.result.dtype.kind == "f", f"it makes real numbers, not {group.result.dtype}")
+    return group.result
+
+
 def _joined(group: Group) -> Array:
     """Operators in one kernel, which computes what they compute."""
     return group.result
@@ -498,6 +504,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "qdq-order": _on_codes,
     "qdq-resize": _on_codes,
     **{f"qdq-{name}": _quantised for name in ("conv", "matmul", "gemm", "binary", "unary")},
+    "matmul-integer-float": _integer_product,
+    "conv-integer-float": _integer_product,
     "dequantize-matmul": _quantised,
     "dequantize-gemm": _quantised,
 }

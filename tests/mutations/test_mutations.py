@@ -6,11 +6,13 @@ fused operators in plain numpy.
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 import onnx
 import pytest
+from _pytest.mark import ParameterSet
 
 from fusectl import api
 from tests.mutations.examples import catalog, examples
@@ -35,8 +37,8 @@ def _marks(name: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.xfail(strict=True, reason=r) for r in reasons]
 
 
-def _mutants() -> list[object]:
-    found: list[object] = []
+def _mutants() -> list[ParameterSet]:
+    found = []
     for name, _, model in EXAMPLES:
         for change, mutant in mutants(model):
             settled = valid(mutant)
@@ -55,7 +57,10 @@ def _agree(model: onnx.ModelProto) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("model", _mutants())
+MUTANTS = _mutants()
+
+
+@pytest.mark.parametrize("model", MUTANTS)
 def test_mutant(model: onnx.ModelProto) -> None:
     _agree(model)
 
@@ -75,6 +80,11 @@ def test_example(model: onnx.ModelProto) -> None:
 def test_pattern(model: onnx.ModelProto) -> None:
     """The witness knows every spelling, so that it does not cry without reason."""
     _agree(model)
+
+
+def test_known_names_something() -> None:
+    for pattern in chain.from_iterable(KNOWN.values()):
+        assert any(fnmatchcase(str(case.id), pattern) for case in MUTANTS), pattern
 
 
 def test_meanings_are_of_rules() -> None:

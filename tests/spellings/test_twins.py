@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 import onnx
 import pytest
+from _pytest.mark import ParameterSet
 
 from fusectl import api
 from fusectl.report.types import Decision, Report
@@ -38,7 +40,7 @@ def alone(rule: str) -> Target:
     return replace(target, passes=passes, covered=frozenset({rule}))
 
 
-def _cases() -> Iterator[object]:
+def _cases() -> Iterator[ParameterSet]:
     for name, rule, pattern in patterns():
         for twin in twins(rule, pattern, build(rule, pattern, recipe_of(rule, pattern))):
             unique = f"{name}-{twin.name}"
@@ -50,7 +52,10 @@ def _marks(name: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.xfail(strict=True, reason=r) for r in reasons]
 
 
-@pytest.mark.parametrize(("rule", "pattern", "twin"), list(_cases()))
+CASES = list(_cases())
+
+
+@pytest.mark.parametrize(("rule", "pattern", "twin"), CASES)
 def test_broken_fact_is_named(rule: Rule, pattern: Pattern, twin: Twin) -> None:
     model = plain(twin.draft)
     onnx.checker.check_model(model, full_check=True)
@@ -63,6 +68,28 @@ def test_broken_fact_is_named(rule: Rule, pattern: Pattern, twin: Twin) -> None:
         return  # a shorter spelling, in which the broken fact does not occur
     assert not fused
     assert not twin.slugs or any(_names_it(d, twin) for d in own), _told(report)
+
+
+def test_known_names_something() -> None:
+    for pattern in chain.from_iterable(KNOWN.values()):
+        assert any(fnmatchcase(str(case.id), pattern) for case in CASES), pattern
+
+
+@pytest.mark.xfail(strict=True, reason="what stands where a node is missing counts as a reader")
+def test_what_stands_in_a_gap_is_no_other_reader() -> None:
+    """With the node that is missed in its place, the value would have one user."""
+    wrong = []
+    for name, rule, pattern in patterns():
+        for twin in twins(rule, pattern, build(rule, pattern, recipe_of(rule, pattern))):
+            if twin.missing is None:
+                continue
+            report = api.explain(plain(twin.draft), alone(rule.id), rules=catalog())
+            own = [d for d in report.decisions if d.rule == rule.id]
+            for finding in (f for d in own for f in d.blockers):
+                gap = twin.missing[0]
+                if finding.reason == "multi-user" and gap in finding.observed.split():
+                    wrong.append(f"{name}-{twin.name}: {finding.observed}")
+    assert not wrong
 
 
 def _joins(decision: Decision, carrier: str) -> bool:
