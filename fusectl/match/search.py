@@ -53,6 +53,8 @@ def find_whole(
         if id(group.last) in taken:
             continue
         for roles, bound in whole_matches(pattern, overlay, anchor, Role(group, group.last)):
+            if id(group.last) in taken:
+                break  # the one before was what was meant
             state = _State(list(roles), bound)
             candidate = _candidate(rule, pattern, target, overlay, operators, state)
             if candidate is not None:

@@ -117,9 +117,12 @@ class _Matcher:
         other = self.pattern.where.get(node.inputs[1])
         first = bool(fact and fact.const is not None)
         second = bool(other and other.const is not None)
-        if first != second and self.overlay.is_constant(inputs[0]) != first:
-            return [turned, inputs]
-        return [inputs, turned]
+        if first == second:
+            return [inputs, turned]
+        left, right = (self.overlay.is_constant(v) for v in inputs)
+        best = inputs if left == first or right == second else turned
+        free = not any(name in self.bound for name in node.inputs)
+        return [best] if left != right or free else [best, turned if best is inputs else inputs]
 
     def _bind(
         self, node: PatternNode, inputs: tuple[str, ...], outputs: tuple[str, ...]

@@ -199,6 +199,14 @@ def test_external_data_without_a_folder() -> None:
     assert "constant-value?" in verdicts(report)["e -> a"]
 
 
+@pytest.mark.xfail(strict=True, reason="a padding value that cannot be read counts as 0")
+def test_padding_value_that_cannot_be_read() -> None:
+    found = model("""g (float[1,1,3,3] x, float[1,1,3,3] w) => (float[1,1,3,3] y)
+      <int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1}> { p = Pad(x, pads, r)  [conv] y = Conv(p, w) }""")
+    found.graph.initializer.append(_outside("r.bin").graph.initializer[-1])
+    assert verdicts(explain(found))["p -> conv"] == "constant-value?"
+
+
 def test_external_data_that_nothing_asks_for(tmp_path: Path) -> None:
     """Weights are not even looked for."""
     found = model(PAIR)
