@@ -42,7 +42,7 @@ class Ruling:
         return (self.candidate.rule.id, self.candidate.value, outputs[0] if outputs else "")
 
 
-Entry = tuple[Check, dict[str, Value], Span, bool]
+Entry = tuple[Check, dict[str, Value], Span, bool, Checked]
 
 _PLANS: dict[tuple[int, int], tuple[Pattern, PathDoc | None, list[Entry], list[Entry]]] = {}
 
@@ -78,7 +78,8 @@ def _entry(
 ) -> Entry:
     check = CHECKS[name]
     live = check.concerns is None or check.concerns(pattern, path or _NO_PATH)
-    return check, args, span, live
+    # One object for all candidates where the check finds nothing: the report knows it again.
+    return check, args, span, live, (check, None, span)
 
 
 _NO_PATH = PathDoc(Span(""))
@@ -109,16 +110,16 @@ def _run(candidate: Candidate, gate: Range) -> list[Checked]:
 def _ask(
     candidate: Candidate, entries: list[Entry], found: list[Checked], absent: set[str]
 ) -> None:
-    for check, args, span, live in entries:
+    for check, args, span, live, nothing in entries:
         if not live or check.needs in absent:
-            found.append((check, None, span))
+            found.append(nothing)
             continue
         try:
             outcomes = check.run(candidate, args)
         except KeyError as error:
             raise UsageError(f"{span}: the check {check.name} lacks the argument {error}") from None
         if outcomes is None:
-            found.append((check, None, span))
+            found.append(nothing)
         else:
             told = {(o.reason or c.reason, o.subject, o.observed) for c, o, _ in found if o}
             for outcome in outcomes:

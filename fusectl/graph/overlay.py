@@ -86,12 +86,14 @@ class Overlay:
         # operators that fusions made, and how often nodes were taken out.
         self.made: list[str] = []
         self.removals = 0
+        self._plain: dict[str, int] = {}
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
         for place, node in enumerate(view.nodes):
             if node.op == "Constant":
                 continue
+            self._plain[node.op] = self._plain.get(node.op, 0) + 1
             self._add(Group(node, place))
 
     def _add(self, group: Group) -> None:
@@ -111,6 +113,8 @@ class Overlay:
 
     def _remove(self, group: Group) -> None:
         group.alive = False
+        if not group.decision:
+            self._plain[group.op] -= 1
         for slot, value in enumerate(group.inputs):
             if value:
                 self.uses[value].remove((group, slot))
@@ -133,6 +137,10 @@ class Overlay:
     def count(self, op: str) -> int:
         """Return how many groups of an operator there were at most; cheap."""
         return len(self._index.get(op, ()))
+
+    def plain(self, op: str) -> int:
+        """Return how many nodes of an operator no fusion has taken; cheap."""
+        return self._plain.get(op, 0)
 
     def held(self, op: str) -> list[tuple[Group, Node]]:
         """Return the original nodes of an operator that sit inside fused groups."""

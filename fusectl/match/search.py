@@ -73,12 +73,7 @@ def find_near(
 
     Nodes in ``taken`` (by identity) belong to whole matches, and nothing is missed there.
     """
-    counts = [
-        sum(not g.fused for g in overlay.of_op(node.ops))
-        if any(overlay.count(op) for op in node.ops)
-        else 0
-        for node in pattern.nodes
-    ]
+    counts = [sum(map(overlay.plain, node.ops)) for node in pattern.nodes]
     present = [i for i, n in enumerate(counts) if n]
     if 2 * len(present) < len(pattern.nodes):
         return

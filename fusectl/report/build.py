@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from fusectl import __version__
 from fusectl.checks import Check, Outcome
 from fusectl.decide import Ruling, Run
+from fusectl.decide.judge import Checked
 from fusectl.errors import Span
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 from fusectl.reasons import REASONS
@@ -87,7 +88,8 @@ class _Builder:
     def __init__(self) -> None:
         self._nodes: dict[int, NodeRef] = {}
         self._scopes: dict[int, tuple[StepRecord, ...]] = {}
-        self._passes: dict[tuple[str, str, Span], Finding] = {}
+        self._passes: dict[int, Finding] = {}
+        self._kept: list[Checked] = []
         self._spans: dict[Span, str] = {}
 
     def decisions(self, runs: list[Run]) -> tuple[Decision, ...]:
@@ -122,7 +124,7 @@ class _Builder:
             ruling.materialises,
             "fuse" if ruling.accepted else "keep",
             ruling.headline or None,
-            tuple(self._finding(ruling, *checked) for checked in ruling.checked),
+            tuple([self._finding(checked) for checked in ruling.checked]),
             self._fused(ruling),
             source or None,
         )
@@ -143,17 +145,17 @@ class _Builder:
         function = group.function or ruling.candidate.consumer.op
         return FusedNode(op_type, domain, group.inputs, group.outputs, function)
 
-    def _finding(
-        self, ruling: Ruling, check: Check, outcome: Outcome | None, span: Span
-    ) -> Finding:
-        if outcome is None:
-            rule = ruling.candidate.rule.id
-            known = self._passes.get((rule, check.name, span))
-            if known is None:
-                known = self._make(check, Outcome("pass", "", "holds"), span)
-                self._passes[(rule, check.name, span)] = known
-            return known
-        return self._make(check, outcome, span)
+    def _finding(self, checked: Checked) -> Finding:
+        """Return the record of what a check found; the same one where it found nothing."""
+        check, outcome, span = checked
+        if outcome is not None:
+            return self._make(check, outcome, span)
+        known = self._passes.get(id(checked))
+        if known is None:
+            known = self._make(check, Outcome("pass", "", "holds"), span)
+            self._passes[id(checked)] = known
+            self._kept.append(checked)  # keeps the identity alive
+        return known
 
     def _make(self, check: Check, outcome: Outcome, span: Span) -> Finding:
         where = self._spans.get(span)
