@@ -105,7 +105,32 @@ def same_encoding(candidate: Candidate, args: Args) -> Outcomes:
                     "change its range",
                 )
             )
+    if not found and not _codes_return(candidate, kinds[0], args):
+        found.append(
+            fail(
+                candidate.consumer.node.label,
+                f"dequantising and quantising again does not give back every {kinds[0]} code",
+                "use a wider type for the scale",
+            )
+        )
     return found or None
+
+
+def _codes_return(candidate: Candidate, dtype: str, args: Args) -> bool:
+    """Tell by enumeration whether every code survives dequantising and quantising."""
+    scale = _array(candidate, str(args["scales"][0]))
+    zero = _array(candidate, str(args["zeros"][0]))
+    if scale is None or dtype not in _CODES:
+        return True
+    first, last = _CODES[dtype]
+    offset = int(zero.reshape(-1)[0]) if zero is not None and zero.size else 0
+    codes = np.arange(first, last + 1, dtype=np.int64)
+    step = scale.reshape(-1)[:1]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        kind = scale.dtype
+        numbers = np.multiply((codes - offset).astype(kind), step, dtype=kind)
+        again = np.rint(np.divide(numbers, step, dtype=kind).astype(np.float64)) + offset
+    return bool(np.array_equal(np.clip(again, first, last), codes))
 
 
 @check("positive-scale", "constant-value")

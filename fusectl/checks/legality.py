@@ -190,3 +190,21 @@ def _channel_axis(candidate: Candidate, reader: Role, rank: int) -> int:
     if op == "Gemm" and candidate.overlay.attr(reader.group, "transB"):
         return 0
     return rank - 1
+
+
+@check(
+    "casts-stay-floating",
+    "cast",
+    lambda pattern, path: any("Cast" in node.ops for node in pattern.nodes),
+)
+def casts_stay_floating(candidate: Candidate, args: Args) -> Outcomes:
+    """A Cast inside the pattern goes to a floating-point type."""
+    found = []
+    for role in candidate.roles:
+        if role is None or role.op != "Cast":
+            continue
+        made = candidate.overlay.type_of(role.outputs[0]).dtype
+        if made and made not in _FLOATS:
+            help = "an integer in between rounds: keep it"
+            found.append(fail(role.node.label, f"it goes to {made}", help))
+    return found or None

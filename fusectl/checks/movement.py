@@ -45,7 +45,10 @@ def pads_spatial(candidate: Candidate, args: Args) -> Outcomes:
     if role is None:
         return None
     label = role.node.label
-    axes = parameter(candidate.overlay, role, "axes").value
+    stated = parameter(candidate.overlay, role, "axes")
+    if stated.runtime:
+        return [runtime(label, "axes", stated.runtime)]
+    axes = stated.value
     found = parameter(candidate.overlay, role, "pads")
     if found.runtime:
         return [runtime(label, "pads", found.runtime)]
@@ -82,6 +85,8 @@ def pad_value(candidate: Candidate, args: Args) -> Outcomes:
     stated = role.node.attrs.get("value", 0.0)
     if found.runtime:
         return [runtime(label, "the padding value", found.runtime)]
+    if found.trouble:
+        return [unknown(label, f"the padding value: {found.trouble}", "make the data readable")]
     actual = stated if found.value is None else found.value
     value = float(str(actual[0] if isinstance(actual, tuple) else actual))
     wanted = _NEUTRAL.get(candidate.operators.acts_as(reader.op), 0.0)
@@ -116,6 +121,8 @@ def rotates_halves(candidate: Candidate, args: Args) -> Outcomes:
     if not dims or not isinstance(dims[-1], int):
         return [unknown(whole, f"the last axis of {whole} is not known", "give it a static shape")]
     label, half, last = joined.node.label, dims[-1] // 2, len(dims) - 1
+    if dims[-1] % 2:
+        return [fail(whole, f"the last axis of {whole} has {dims[-1]} elements: no halves")]
     axis = parameter(overlay, joined, "axis").value
     if not isinstance(axis, int) or axis % len(dims) != last:
         return [fail(label, f"it joins along axis {axis}, needed is the last")]

@@ -275,6 +275,7 @@ def outputs_unused(candidate: Candidate, args: Args) -> Outcomes:
             if not extra:
                 continue
             readers = [g.label for g, _ in candidate.overlay.users(extra)]
+            readers += [n.label for n in candidate.overlay.captured.get(extra, ())]
             if extra in candidate.overlay.returned:
                 readers.append("the graph's outputs")
             if readers:

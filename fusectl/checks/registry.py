@@ -70,7 +70,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 ALWAYS: tuple[str, ...] = (
     "nodes-match", "attributes", "constants", "constant-values", "operands", "outputs-unused",
-    "bounds-known",
+    "bounds-known", "casts-stay-floating",
     "unclaimed", "equivalence", "enabled",
 )  # fmt: skip
 """Checks that run on every candidate."""

@@ -122,17 +122,13 @@ def _per_channel(dims: tuple[Dim, ...] | None, big: tuple[Dim, ...] | None) -> b
     if len(dims) > len(big) or len(dims) < len(big) - 1:
         return False
     aligned = (1,) * (len(big) - len(dims)) + tuple(dims)
-    verdict: bool | None = True
-    for axis, (small, large) in enumerate(zip(aligned, big, strict=True)):
-        if small == 1:
-            continue
-        if axis != 1:
-            return None if small is None else False
-        if small is None or large is None:
-            verdict = None
-        elif small != large:
-            return False
-    return verdict
+    outer = [small for axis, small in enumerate(aligned) if axis != 1 and small != 1]
+    if any(small is not None for small in outer):
+        return False
+    small, large = aligned[1], big[1]
+    if isinstance(small, int) and isinstance(large, int) and small not in (1, large):
+        return False
+    return True if not outer and (small == 1 or (small == large is not None)) else None
 
 
 @check("product-agrees", "shape")

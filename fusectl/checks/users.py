@@ -52,13 +52,15 @@ def other_readers(candidate: Candidate, value: str) -> list[Group]:
         if id(group) in inside and expected[id(group)] > 0:
             expected[id(group)] -= 1
             continue
-        found.append(group)
+        if not any(m.group is group for m in candidate.missing):
+            # What stands in a gap of the pattern is told as that.
+            found.append(group)
     return found
 
 
 def _values(candidate: Candidate) -> Iterator[str]:
-    if not written_twice(candidate):
-        yield from (v for v in candidate.swallows if not duplicable(candidate, v))
+    twice = candidate.value if written_twice(candidate) else ""
+    yield from (v for v in candidate.swallows if v != twice and not duplicable(candidate, v))
 
 
 @check("one-reader", "multi-user")
@@ -135,7 +137,10 @@ def private_constants(candidate: Candidate, args: Args) -> Outcomes:
         value = candidate.bound.get(name, "") if name not in copies else ""
         if not value or not candidate.overlay.is_constant(value):
             continue
-        others = [g.label for g, _ in candidate.overlay.users(value) if id(g) not in inside]
+        overlay = candidate.overlay
+        others = [g.label for g, _ in overlay.users(value) if id(g) not in inside]
+        others += [n.label for n in overlay.captured.get(value, ())]
+        others += ["the graph's outputs"] if value in overlay.returned else []
         if others:
             shown = ", ".join(dict.fromkeys(others))
             found.append(

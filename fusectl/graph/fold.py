@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fusectl.graph.overlay import Group, Overlay
 
 _RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli")
-NOT_FOLDED = frozenset((*_RANDOM, "Multinomial", "If", "Loop", "Scan", "SequenceEmpty"))
+NOT_FOLDED = frozenset((*_RANDOM, "Multinomial", "Dropout", "If", "Loop", "Scan", "SequenceEmpty"))
 
 
 def fold(overlay: Overlay, left: Iterable[str] = (), shapes: bool = True) -> None:

@@ -141,7 +141,9 @@ class _Loader:
             types,
             parent,
         )
-        order.arrange(view, {i.name for i in graph.initializer}, self.name)
+        stored = {i.name for i in graph.initializer}
+        stored |= {s.values.name for s in graph.sparse_initializer}
+        order.arrange(view, stored, self.name)
         self.view.graphs.append(view)
         complete(view, self.like_first)
         if parent is None and not scope:

@@ -114,7 +114,7 @@ class Overlay:
     def _remove(self, group: Group) -> None:
         group.alive = False
         if not group.decision:
-            self._plain[group.op] -= 1
+            self._plain[group.op] = self._plain.get(group.op, 0) - 1
         for slot, value in enumerate(group.inputs):
             if value:
                 self.uses[value].remove((group, slot))

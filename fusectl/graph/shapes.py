@@ -32,6 +32,9 @@ def infer(model: onnx.ModelProto, alike: Mapping[str, StandIn]) -> tuple[onnx.Mo
     ``alike`` names for an operator outside ONNX what stands in for it while shapes are inferred,
     so that inference does not stop there. Nodes of the result are not those of the model.
     """
+    broken = next((n for n in _nodes(model.graph) if _aborts(n)), None)
+    if broken is not None:
+        return model, f"{broken.name or broken.output[0]}: num_outputs is not its number of outputs"
     scratch = model
     if any(_key(node) in alike for node in _nodes(model.graph)):
         scratch = onnx.ModelProto()
@@ -42,6 +45,13 @@ def infer(model: onnx.ModelProto, alike: Mapping[str, StandIn]) -> tuple[onnx.Mo
     except Exception as error:  # the C++ side raises many types; none may end the explanation
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         return model, first
+
+
+def _aborts(node: onnx.NodeProto) -> bool:
+    """Tell whether a node would end the process inside onnx: it does not check this one itself."""
+    if node.op_type != "Split":
+        return False
+    return any(a.name == "num_outputs" and a.i != len(node.output) for a in node.attribute)
 
 
 def _key(node: onnx.NodeProto) -> str:

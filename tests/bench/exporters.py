@@ -41,7 +41,6 @@ TURNED = "Reshape, Transpose and Reshape turn the key there, and the product rea
 TOKEN = "Concat joins the class token: a constant here, computed there, where the walk ends"
 SEEN = {
     ("bert_gelu_erf", "attention"): ANCHOR,
-    ("hf_whisper_encoder", "attention"): ANCHOR,
     ("lstmcell_gates", "rotary"): ANCHOR,
     ("vit_gelu_erf", "embed-layernorm"): ANCHOR,
     ("hf_bert", "transpose-matmul"): TURNED,
@@ -49,8 +48,8 @@ SEEN = {
     ("hf_bert", "matmul-scale"): f"{TURNED}: the factor is more than four nodes away",
     ("vit_gelu_erf", "conv-bias"): TOKEN,
     ("vit_gelu_erf", "conv-residual"): TOKEN,
+    ("llama_swiglu", "matmul-bias"): "the mask on the scores is a constant here, computed there",
     ("llama_swiglu", "matmul-scale"): "the rotation's factors are constants here, computed there",
-    ("mlp_acts", "matmul-activation"): "BatchNormalization with run-time parameters ends the walk",
     ("gpt2_conv1d_newgelu", "matmul-bias"): "its partner went to the product inside the attention",
 }
 """What no report shows, found by reading both models: by network and rule."""

@@ -49,6 +49,7 @@ DIFFERENT = {
         ("matmul-activation", "dynamo", "multi-user"): THRESHOLD,
         ("matmul-activation", "dynamo_noopt", "multi-user"): THRESHOLD,
         ("matmul-activation", "legacy17_training", "intervening-op"): TRAINING,
+        ("matmul-activation", "legacy17_bn_preserved", "intervening-op"): RUN_TIME,
         ("matmul-batchnorm", "legacy17_training", "attribute"): TRAINING,
         ("matmul-batchnorm", "legacy17_bn_preserved", "not-constant"): RUN_TIME,
     },
@@ -57,16 +58,20 @@ DIFFERENT = {
         ("matmul-activation", "legacy17", "intervening-op"): UNFOLDED,
     },
     ("mobilenetv3", "ideal"): {
+        ("conv-activation", "legacy17_bn_preserved", "intervening-op"): RUN_TIME,
         ("conv-activation", "legacy17_training", "intervening-op"): TRAINING,
     },
     ("mobilenetv3", "onnxruntime-cpu"): {
+        ("conv-activation", "legacy17_bn_preserved", "intervening-op"): RUN_TIME,
         ("conv-activation", "legacy17_training", "intervening-op"): TRAINING,
         ("conv-activation", "dynamo_noopt", "intervening-op"): RUN_TIME,
     },
     ("resnet", "ideal"): {
+        ("conv-activation", "legacy17_bn_preserved", "intervening-op"): RUN_TIME,
         ("conv-activation", "legacy17_training", "intervening-op"): TRAINING,
     },
     ("resnet", "onnxruntime-cpu"): {
+        ("conv-activation", "legacy17_bn_preserved", "intervening-op"): RUN_TIME,
         ("conv-activation", "legacy17_training", "intervening-op"): TRAINING,
         ("conv-activation", "dynamo_noopt", "intervening-op"): RUN_TIME,
     },

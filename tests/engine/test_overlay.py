@@ -154,7 +154,6 @@ def test_fold_leaves_chance_alone() -> None:
     assert not found.is_constant("m")
 
 
-@pytest.mark.xfail(strict=True, reason="a Dropout in training counts as a function of its inputs")
 def test_fold_leaves_a_training_dropout_alone() -> None:
     found = overlay("""g (float[2] x) => (float[2] y)
       <float[2] c = {1, 2}, float r = {0.5}, bool t = {1}> {

@@ -217,7 +217,6 @@ NORM = """g (float[1,1,3,3] x, bool c) => (float[1,1,3,3] y, RESULT)
   [conv] u = Conv(x, w)  [norm] y = BatchNormalization(u, s, b, m, v)  SECOND }"""
 
 
-@pytest.mark.xfail(strict=True, reason="only nodes of the same graph count as users of a constant")
 @pytest.mark.parametrize(
     ("result", "second"),
     [
