@@ -258,6 +258,7 @@ def main() -> None:
         edges = [e for found in pool.map(compare, work, chunksize=8) for e in found]
     judged = [e for e in edges if not e.illegal]
     print(row(options.target, judged))
+    print(row("  illegal ones are missed", edges))
     for half in (0, 1):
         part = [e for e in judged if _family(e.model) % 2 == half]
         print(row(f"  families, half {half + 1}", part))
