@@ -74,7 +74,7 @@ def check_rules(files: tuple[str, ...]) -> None:
 
     A rule may have the id of one that ships: with --rules it takes its place.
     """
-    from fusectl.cli.sources import yaml_files
+    from fusectl.tables.resolve import yaml_files
 
     found = _load(list(yaml_files(files)))
     for path, read in found.items():
@@ -92,7 +92,7 @@ def test_rules(files: tuple[str, ...]) -> int:
     """
     from fusectl import api
     from fusectl.cli.examples import run_examples
-    from fusectl.cli.sources import yaml_files
+    from fusectl.tables.resolve import yaml_files
 
     chosen: list[Rule] = []
     if files:

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
-from fusectl.errors import UsageError
-from fusectl.tables.resolve import rules_root, shown
+from fusectl.tables.resolve import rules_root, shown, yaml_files
 from fusectl.tables.rules import read_rule_file
 from fusectl.tables.schema import RuleDoc
-
-
-def yaml_files(entries: Iterable[str]) -> Iterator[Path]:
-    """Yield files, and those below folders. Raises UsageError for what does not exist."""
-    for entry in map(Path, entries):
-        if not entry.exists():
-            raise UsageError(f"{entry}: no such file or folder")
-        if entry.is_dir():
-            yield from sorted((*entry.rglob("*.yaml"), *entry.rglob("*.yml")))
-        else:
-            yield entry
 
 
 def rule_documents(folders: Iterable[str], only: str = "") -> dict[str, RuleDoc]:

@@ -67,8 +67,8 @@ def check_targets(files: tuple[str, ...], folders: tuple[str, ...]) -> None:
     Rules that a target names may be shipped ones or those of --rules.
     """
     from fusectl import api
-    from fusectl.cli.sources import yaml_files
     from fusectl.errors import Problem, TableError
+    from fusectl.tables.resolve import yaml_files
     from fusectl.tables.targets import read_target_file, resolve
 
     catalog = api.load_rules(*folders)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from fusectl.checks.limits import holds
-from fusectl.checks.users import duplicable, other_readers
+from fusectl.decide.become import become
 from fusectl.decide.cleanup import Removed, eliminate, merge_equal, retype
 from fusectl.decide.judge import Ruling, judge
+from fusectl.decide.settle import own, quality, settled
 from fusectl.graph.fold import fold
-from fusectl.graph.overlay import Group, Overlay
+from fusectl.graph.overlay import Overlay
 from fusectl.graph.view import GraphView, ModelView
 from fusectl.match import Candidate, Role, find_near, find_whole, walk
 from fusectl.tables.catalog import Catalog
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.rules import Rule
-from fusectl.tables.schema import Becomes, PassDoc, Range
+from fusectl.tables.schema import PassDoc, Range
 from fusectl.tables.targets import Target
 
-_QUANTIZE = "QuantizeLinear"
 _ROUNDS = 50
 """A pass that repeats until nothing changes stops here; every round fuses something."""
 
@@ -103,7 +102,7 @@ class _Scope:
         for rule in self.catalog.rules.values():
             if rule.id not in ran and not rule.opt_in:
                 self._sweep(rule, -1, gates.get(rule.id))
-        rulings = sorted(_settled(self.rulings.values()), key=_place)
+        rulings = settled(self.rulings.values())
         return Run(self.overlay.view, self.overlay, rulings, self.removed)
 
     def _step(self, number: int, step: PassDoc) -> None:
@@ -195,7 +194,7 @@ class _Scope:
                 told[found.consumer.outputs[0]] = ruling
                 if ruling.accepted:
                     fused = True
-                    made = self._apply(ruling)
+                    made = become(ruling)
                     if made.op in pattern.nodes[pattern.producer].ops:
                         pending.append(Role(made, found.consumer.node))
                     break
@@ -206,7 +205,7 @@ class _Scope:
         ruling = self._judge(found, step, gate)
         if found.turned is None or ruling.accepted:
             return ruling
-        return min(ruling, self._judge(found.turned, step, gate), key=_quality)
+        return min(ruling, self._judge(found.turned, step, gate), key=quality)
 
     def _told(self, found: Candidate, told: dict[str, Ruling]) -> bool:
         """Tell whether this sweep told about the consumer, from a product in front of this one."""
@@ -222,11 +221,11 @@ class _Scope:
         taken: set[int] = set()
         patterns = [p for p in rule.patterns if _runs(p.opset, self.overlay.view)]
         for ruling in self._whole(rule, patterns, step, gate):
-            taken |= _own(ruling.candidate)
+            taken |= own(ruling.candidate)
             if all(g.alive for g in ruling.candidate.parts):
                 self._record(ruling)
                 if ruling.accepted:
-                    self._apply(ruling)
+                    become(ruling)
                     fused = True
         if rule.id not in self.missed and self.target.path(rule.id) is not None:
             self.missed.add(rule.id)
@@ -247,12 +246,12 @@ class _Scope:
                 ruling = self._judge(found, step, gate)
                 rulings.append(ruling)
                 if ruling.accepted:
-                    accepted |= _own(found)
+                    accepted |= own(found)
         taken: set[int] = set()
         best = []
-        for ruling in sorted(rulings, key=_quality):
-            if ruling.accepted or not _own(ruling.candidate) & taken:
-                taken |= _own(ruling.candidate)
+        for ruling in sorted(rulings, key=quality):
+            if ruling.accepted or not own(ruling.candidate) & taken:
+                taken |= own(ruling.candidate)
                 best.append(ruling)
         return sorted(best, key=lambda r: r.candidate.producer.group.order)
 
@@ -273,8 +272,8 @@ class _Scope:
         taken = set(taken)
         best = []
         for near in sorted(found, key=lambda f: (len(f.missing), -len(f.pattern.nodes))):
-            if not _own(near) & taken:
-                taken |= _own(near)
+            if not own(near) & taken:
+                taken |= own(near)
                 best.append(self._judge(near, step, gate))
         return best
 
@@ -296,137 +295,7 @@ class _Scope:
         if known is None or not known.accepted:
             self.rulings[ruling.key] = ruling
 
-    def _apply(self, ruling: Ruling) -> Group:
-        """Put the fused form into the overlay."""
-        found = ruling.candidate
-        form = _form(found)
-        main = found.consumer if found.rule.becomes == "consumer" else found.producer
-        op = form.op or _own_op(found, main)
-        gone = set(ruling.swallows)
-        outputs = [o for o in found.consumer.outputs if o] if found.rule.two_node else []
-        if not found.rule.two_node:
-            every = (o for r in found.roles if r is not None for o in r.outputs if o)
-            outputs = [o for o in dict.fromkeys(every) if o not in gone]
-        outputs += ruling.materialises
-        inputs = _inputs(found, main, gone)
-        lead = main.group.lead if form.op in ("", main.group.op) or _alike(found, form.op) else None
-        stays = [] if ruling.materialises else _copied(found)
-        made = tuple(dict.fromkeys(outputs))
-        group = self.overlay.fuse(found.parts, op, inputs, made, lead, stays)
-        group.decision = ruling.id
-        group.function = form.function
-        group.sealed = form.sealed
-        if not found.rule.two_node and found.operators.acts_as(found.consumer.op) == _QUANTIZE:
-            group.core = (found.value, found.producer.node, found.consumer.node)
-        if found.rule.slots.takes:
-            taker = f"{found.consumer.node.label} ({found.consumer.op})"
-            group.slots[found.rule.slots.takes] = taker
-        ruling.group = group
-        return group
-
-
-def _copied(found: Candidate) -> list[Group]:
-    """Groups that the target may copy and that others still read."""
-    overlay = found.overlay
-    copied = []
-    for group in found.parts:
-        for value in group.outputs:
-            if value and duplicable(found, value):
-                needed = value in overlay.returned or value in overlay.captured
-                if needed or other_readers(found, value):
-                    copied.append(group)
-    return copied
-
-
-def _alike(found: Candidate, op: str) -> bool:
-    return found.operators.acts_as(op) == found.operators.acts_as(found.producer.op)
-
-
-def _own_op(found: Candidate, main: Role) -> str:
-    named = found.rule.becomes
-    return named if named not in ("", "producer", "consumer") else main.group.op
-
-
-def _form(found: Candidate) -> Becomes:
-    """Choose what a match becomes on this target: the first form whose condition holds."""
-    for form in found.path.becomes if found.path else ():
-        if form.when is None or holds(found, form.when.rank, form.when.static):
-            return form
-    return Becomes()
-
-
-def _inputs(found: Candidate, main: Role, gone: set[str]) -> tuple[str, ...]:
-    """The fused form's inputs: those of the main node first, in its order."""
-    if found.rule.operands:
-        named = (found.bound.get(o, "") for o in found.rule.operands)
-        return tuple(v for v in named if v)
-    first: list[str] = []
-    for value in main.group.inputs:
-        if value in gone and main is found.consumer:
-            # The producer's own operand takes the place of what it made.
-            first.append(found.bound[found.pattern.nodes[found.pattern.producer].inputs[0]])
-        elif value not in gone:
-            first.append(value)
-    if found.rule.slots.takes not in ("", "bias"):
-        # A slot is known by the number of an input, so further operands come behind them all.
-        first += [""] * (4 - len(first))
-    rest = [v for g in found.parts for v in g.inputs if v and v not in gone]
-    known = set(first)
-    return (*first, *(v for v in dict.fromkeys(rest) if v not in known))
-
-
-def _own(found: Candidate) -> set[int]:
-    return {id(r.node) for r in found.roles if r is not None}
-
-
-def _quality(ruling: Ruling) -> tuple[bool, int, bool, int, int]:
-    """Order for overlapping candidates: accepted, then the largest spelling the path knows."""
-    blockers = sum(o is not None and o.status != "pass" for _, o, _ in ruling.checked)
-    found = ruling.candidate
-    known = found.path is None or not found.path.patterns
-    foreign = not known and found.pattern.name not in found.path.patterns  # type: ignore[union-attr]
-    size = -len(found.pattern.nodes)
-    return (not ruling.accepted, len(found.missing), foreign, size, blockers)
-
-
-def _place(ruling: Ruling) -> tuple[int, int, int, str]:
-    found = ruling.candidate
-    return (found.producer.node.index, found.consumer.node.index, ruling.step, found.rule.id)
-
-
-def _settled(rulings: Iterable[Ruling]) -> list[Ruling]:
-    """Drop what another decision has overtaken.
-
-    Where a rule only wanted a node of another group and some rule decides the edge itself, and
-    where a near miss lies inside what another rule fused, there is nothing left to explain.
-    """
-    rulings = list(rulings)
-    swallowed = {v for r in rulings if r.accepted for v in r.swallows}
-    decided = {_edge(r) for r in rulings if not _held(r)}
-    return [
-        r
-        for r in rulings
-        if r.accepted
-        or (
-            not (_held(r) and _edge(r) in decided)
-            and not (r.candidate.missing and r.candidate.value in swallowed)
-        )
-    ]
-
-
-def _held(ruling: Ruling) -> bool:
-    return any(r is not None and r.held for r in ruling.candidate.roles)
-
-
-def _edge(ruling: Ruling) -> tuple[str, int]:
-    return ruling.candidate.value, id(ruling.candidate.consumer.node)
-
 
 def identity(*parts: str) -> str:
     """Return the id of a decision: a hash of rule, scope, value and the consumer's output."""
     return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=8).hexdigest()
-
-
-def rules_of(passes: Iterable[PassDoc]) -> set[str]:
-    """Return the rules that some pass names."""
-    return {t.value for p in passes for t in p.fuse or ()}

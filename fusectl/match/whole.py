@@ -24,8 +24,12 @@ class Step:
     makes: bool
 
 
+_Names = tuple[tuple[str, ...], tuple[str, ...]]
+"""A node's inputs and outputs, as the pattern calls them."""
+
+
 @lru_cache(maxsize=4096)
-def _plan(key: int, anchor: int, nodes: tuple[PatternNodeKey, ...]) -> tuple[Step, ...]:
+def _plan(anchor: int, nodes: tuple[_Names, ...]) -> tuple[Step, ...]:
     """Order the nodes so that each touches one before it; makers before readers."""
     bound = set(nodes[anchor][0]) | set(nodes[anchor][1])
     left = [i for i in range(len(nodes)) if i != anchor]
@@ -44,9 +48,6 @@ def _plan(key: int, anchor: int, nodes: tuple[PatternNodeKey, ...]) -> tuple[Ste
     return tuple(plan)
 
 
-PatternNodeKey = tuple[tuple[str, ...], tuple[str, ...]]
-
-
 def whole_matches(
     pattern: Pattern, overlay: Overlay, anchor: int, role: Role
 ) -> Iterator[tuple[list[Role], dict[str, str]]]:
@@ -55,7 +56,7 @@ def whole_matches(
     There is more than one where operands of a commutative node are of the same kind.
     """
     shape = tuple((n.inputs, n.outputs) for n in pattern.nodes)
-    plan = _plan(id(pattern), anchor, shape)
+    plan = _plan(anchor, shape)
     if not plan and len(pattern.nodes) > 1:
         return
     matcher = _Matcher(pattern, overlay, plan)

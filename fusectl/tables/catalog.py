@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
 from fusectl.tables.operators import Operators
-from fusectl.tables.resolve import read, rules_root, shown
+from fusectl.tables.resolve import read, rules_root, shown, yaml_files
 from fusectl.tables.rules import Rule, compile_rules, read_rule_file
 from fusectl.tables.schema import Defaults, FunctionFile, OperatorFile, TargetDoc
 from fusectl.tables.targets import Target, read_target_file, resolve
@@ -57,7 +57,7 @@ def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Cata
     for path in sorted((root / "fusions").glob("*.yaml")):
         found, operators = load_rules(path, operators, known)
         rules.update(found)
-    for path in _user_files(extra):
+    for path in yaml_files(extra):
         if _is_target(path):
             documents[read_target_file(path).target.value] = path
         else:
@@ -73,16 +73,6 @@ def _defaults(root: Path) -> Defaults:
     if reader.problems or not isinstance(found, Defaults):
         raise TableError(reader.problems)
     return found
-
-
-def _user_files(extra: Iterable[Path]) -> Iterator[Path]:
-    for entry in extra:
-        if not entry.exists():
-            raise UsageError(f"{entry}: no such file or folder of rules")
-        if entry.is_dir():
-            yield from sorted((*entry.rglob("*.yaml"), *entry.rglob("*.yml")))
-        else:
-            yield entry
 
 
 def _is_target(path: Path) -> bool:

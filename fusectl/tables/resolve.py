@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fusectl.errors import UsageError
@@ -23,6 +24,17 @@ def shown(path: Path) -> str:
         return (Path("rules") / path.resolve().relative_to(rules_root().resolve())).as_posix()
     except ValueError:
         return str(path)
+
+
+def yaml_files(entries: Iterable[str | Path]) -> Iterator[Path]:
+    """Yield files, and those below folders. Raises UsageError for what does not exist."""
+    for entry in map(Path, entries):
+        if not entry.exists():
+            raise UsageError(f"{entry}: no such file or folder")
+        if entry.is_dir():
+            yield from sorted((*entry.rglob("*.yaml"), *entry.rglob("*.yml")))
+        else:
+            yield entry
 
 
 def read(path: Path) -> str:

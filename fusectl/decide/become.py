@@ -1,0 +1,91 @@
+"""What an accepted match becomes: one group in the place of its parts."""
+
+from __future__ import annotations
+
+from fusectl.checks.limits import holds
+from fusectl.checks.users import duplicable, other_readers
+from fusectl.decide.judge import Ruling
+from fusectl.graph.overlay import Group
+from fusectl.match import Candidate, Role
+from fusectl.tables.schema import Becomes
+
+_QUANTIZE = "QuantizeLinear"
+
+
+def become(ruling: Ruling) -> Group:
+    """Put the fused form of an accepted match into its overlay."""
+    found = ruling.candidate
+    form = _form(found)
+    main = found.consumer if found.rule.becomes == "consumer" else found.producer
+    op = form.op or _own_op(found, main)
+    gone = set(ruling.swallows)
+    outputs = [o for o in found.consumer.outputs if o] if found.rule.two_node else []
+    if not found.rule.two_node:
+        every = (o for r in found.roles if r is not None for o in r.outputs if o)
+        outputs = [o for o in dict.fromkeys(every) if o not in gone]
+    outputs += ruling.materialises
+    inputs = _inputs(found, main, gone)
+    lead = main.group.lead if form.op in ("", main.group.op) or _alike(found, form.op) else None
+    stays = [] if ruling.materialises else _copied(found)
+    made = tuple(dict.fromkeys(outputs))
+    group = found.overlay.fuse(found.parts, op, inputs, made, lead, stays)
+    group.decision = ruling.id
+    group.function = form.function
+    group.sealed = form.sealed
+    if not found.rule.two_node and found.operators.acts_as(found.consumer.op) == _QUANTIZE:
+        group.core = (found.value, found.producer.node, found.consumer.node)
+    if found.rule.slots.takes:
+        taker = f"{found.consumer.node.label} ({found.consumer.op})"
+        group.slots[found.rule.slots.takes] = taker
+    ruling.group = group
+    return group
+
+
+def _copied(found: Candidate) -> list[Group]:
+    """Groups that the target may copy and that others still read."""
+    overlay = found.overlay
+    copied = []
+    for group in found.parts:
+        for value in group.outputs:
+            if value and duplicable(found, value):
+                needed = value in overlay.returned or value in overlay.captured
+                if needed or other_readers(found, value):
+                    copied.append(group)
+    return copied
+
+
+def _alike(found: Candidate, op: str) -> bool:
+    return found.operators.acts_as(op) == found.operators.acts_as(found.producer.op)
+
+
+def _own_op(found: Candidate, main: Role) -> str:
+    named = found.rule.becomes
+    return named if named not in ("", "producer", "consumer") else main.group.op
+
+
+def _form(found: Candidate) -> Becomes:
+    """Choose what a match becomes on this target: the first form whose condition holds."""
+    for form in found.path.becomes if found.path else ():
+        if form.when is None or holds(found, form.when.rank, form.when.static):
+            return form
+    return Becomes()
+
+
+def _inputs(found: Candidate, main: Role, gone: set[str]) -> tuple[str, ...]:
+    """The fused form's inputs: those of the main node first, in its order."""
+    if found.rule.operands:
+        named = (found.bound.get(o, "") for o in found.rule.operands)
+        return tuple(v for v in named if v)
+    first: list[str] = []
+    for value in main.group.inputs:
+        if value in gone and main is found.consumer:
+            # The producer's own operand takes the place of what it made.
+            first.append(found.bound[found.pattern.nodes[found.pattern.producer].inputs[0]])
+        elif value not in gone:
+            first.append(value)
+    if found.rule.slots.takes not in ("", "bias"):
+        # A slot is known by the number of an input, so further operands come behind them all.
+        first += [""] * (4 - len(first))
+    rest = [v for g in found.parts for v in g.inputs if v and v not in gone]
+    known = set(first)
+    return (*first, *(v for v in dict.fromkeys(rest) if v not in known))

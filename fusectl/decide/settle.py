@@ -1,0 +1,57 @@
+"""Which of overlapping rulings stays, and in which order all are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fusectl.decide.judge import Ruling
+from fusectl.match import Candidate
+
+
+def own(found: Candidate) -> set[int]:
+    """Return the nodes of a match, by identity."""
+    return {id(r.node) for r in found.roles if r is not None}
+
+
+def quality(ruling: Ruling) -> tuple[bool, int, bool, int, int]:
+    """Order for overlapping candidates: accepted, then the largest spelling the path knows."""
+    blockers = sum(o is not None and o.status != "pass" for _, o, _ in ruling.checked)
+    found = ruling.candidate
+    known = found.path.patterns if found.path else ()
+    foreign = bool(known) and found.pattern.name not in known
+    size = -len(found.pattern.nodes)
+    return (not ruling.accepted, len(found.missing), foreign, size, blockers)
+
+
+def _place(ruling: Ruling) -> tuple[int, int, int, str]:
+    found = ruling.candidate
+    return (found.producer.node.index, found.consumer.node.index, ruling.step, found.rule.id)
+
+
+def settled(rulings: Iterable[Ruling]) -> list[Ruling]:
+    """Drop what another decision has overtaken; the rest in the order of the graph.
+
+    Where a rule only wanted a node of another group and some rule decides the edge itself, and
+    where a near miss lies inside what another rule fused, there is nothing left to explain.
+    """
+    rulings = list(rulings)
+    swallowed = {v for r in rulings if r.accepted for v in r.swallows}
+    decided = {_edge(r) for r in rulings if not _held(r)}
+    staying = [
+        r
+        for r in rulings
+        if r.accepted
+        or (
+            not (_held(r) and _edge(r) in decided)
+            and not (r.candidate.missing and r.candidate.value in swallowed)
+        )
+    ]
+    return sorted(staying, key=_place)
+
+
+def _held(ruling: Ruling) -> bool:
+    return any(r is not None and r.held for r in ruling.candidate.roles)
+
+
+def _edge(ruling: Ruling) -> tuple[str, int]:
+    return ruling.candidate.value, id(ruling.candidate.consumer.node)
