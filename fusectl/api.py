@@ -7,58 +7,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fusectl.checks import known_names
-from fusectl.decide import decide
-from fusectl.decide.engine import Options
-from fusectl.errors import UsageError, did_you_mean
-from fusectl.graph import load_model
-from fusectl.report.build import build
-from fusectl.report.types import Report
-from fusectl.tables import Catalog, Rule, Target, load_catalog
+from fusectl.pipeline import explain, load_rules
+from fusectl.tables import Rule, Target
 
-if TYPE_CHECKING:
-    import onnx  # noqa: TID251  # for annotations only
-
-
-def explain(
-    model: str | Path | onnx.ModelProto,
-    target: str | Target | None = None,
-    *,
-    rules: Iterable[str | Path] | Catalog = (),
-    equivalence: str = "",
-    skip: Iterable[str] = (),
-    progress: Callable[[str], None] | None = None,
-) -> Report:
-    """Explain every fusion candidate of a model on a target.
-
-    ``model`` is a path, ``-`` or a ModelProto; ``target`` an id, a YAML file or a Target (None:
-    the default of ``rules/defaults.yaml``);
-    ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
-    fusions that round differently; ``skip`` names rules to switch off.
-    Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
-    """
-    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
-    name = target or catalog.defaults.target
-    chosen = name if isinstance(name, Target) else catalog.target(name)
-    off = frozenset(skip)
-    for name in off - set(catalog.rules):
-        hint = did_you_mean(name, catalog.rules)
-        raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
-    with _no_collection():
-        loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
-        runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
-        return build(loaded, chosen, catalog.operators, runs)
-
-
-def load_rules(*paths: str | Path) -> Catalog:
-    """Load the shipped rules and targets and the user's files or folders."""
-    return load_catalog([Path(p) for p in paths], known_names())
+__all__ = ["explain", "load_rules", "load_target", "rules", "targets"]
 
 
 def load_target(name: str | Path, *rules: str | Path) -> Target:
@@ -74,15 +28,3 @@ def targets(*rules: str | Path) -> list[str]:
 def rules(*paths: str | Path) -> list[Rule]:
     """Return all rules in the order of their files."""
     return list(load_rules(*paths).rules.values())
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the garbage collector: a large graph makes millions of objects and no garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
