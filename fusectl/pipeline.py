@@ -12,8 +12,9 @@ from fusectl.checks import known_names
 from fusectl.decide import decide
 from fusectl.decide.engine import Options
 from fusectl.errors import UsageError, did_you_mean
-from fusectl.graph import load_model
+from fusectl.graph import ModelView, load_model
 from fusectl.report.build import build
+from fusectl.report.layers import UnequalError
 from fusectl.report.types import Report
 from fusectl.tables import Catalog, Target, load_catalog
 
@@ -46,9 +47,17 @@ def explain(
         hint = did_you_mean(name, catalog.rules)
         raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
     with _no_collection():
-        loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
-        runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
-        return build(loaded, chosen, catalog.operators, runs)
+        alike, like_first = catalog.operators.alike(), catalog.operators.like_first()
+        loaded = load_model(model, alike, like_first, short=True)
+
+        def answer(loaded: ModelView) -> Report:
+            runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
+            return build(loaded, chosen, catalog.operators, runs)
+
+        try:
+            return answer(loaded)
+        except UnequalError:
+            return answer(loaded.whole())
 
 
 def load_rules(*paths: str | Path) -> Catalog:

@@ -101,6 +101,10 @@ class Constants:
             owner._arrays[name] = cached
         return cached
 
+    def looked_at(self) -> dict[str, Array]:
+        """Return the constants of this scope whose contents somebody asked for."""
+        return dict(self._arrays)
+
     def _read(self, name: str) -> Array:
         thunk = self._computed.get(name)
         if thunk is not None:

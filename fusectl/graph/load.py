@@ -17,6 +17,7 @@ from fusectl.graph.constants import SMALL, Array, Constants, Weights
 from fusectl.graph.dtypes import complete
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.refine import refine
+from fusectl.graph.repeat import shorten
 from fusectl.graph.shapes import StandIn, bodies, has_bodies, infer, types_of
 from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, ModelView, Node, Step
@@ -26,12 +27,15 @@ def load_model(
     source: str | Path | onnx.ModelProto,
     alike: Mapping[str, StandIn],
     like_first: Collection[str] = (),
+    *,
+    short: bool = False,
 ) -> ModelView:
     """Load a model from a file, from standard input (``-``) or from a ModelProto.
 
     ``alike`` maps operators outside ONNX to the ONNX operator of the same result shape;
     ``like_first`` lists those whose result has at least the type of their first input.
-    Raises ModelError where no graph can be made of it.
+    ``short`` takes equal layers out of a large graph (see ``graph.repeat``); ``whole()`` of the
+    result loads all of it. Raises ModelError where no graph can be made of it.
     """
     if isinstance(source, onnx.ModelProto):
         # Big initializers are dropped below; the caller's own object stays whole.
@@ -41,9 +45,23 @@ def load_model(
         name, data = read_bytes(str(source))
         model = parse(name, data)
         folder = None if name == "<stdin>" else Path(name).resolve().parent
-    weights = Weights(folder, lambda: parse(name, data))
     sha256 = hashlib.sha256(data).hexdigest()
-    return _Loader(name, sha256, model, weights, alike, like_first).load()
+
+    def load(model: onnx.ModelProto, short: bool) -> ModelView:
+        weights = Weights(folder, lambda: parse(name, data))
+        view = _Loader(name, sha256, model, weights, alike, like_first, short).load()
+        view.whole = whole
+        return view
+
+    def whole() -> ModelView:
+        return load(parse(name, data), False)
+
+    try:
+        return load(model, short)
+    except ModelError:
+        if not short:
+            raise
+        return whole()  # which tells what is wrong in the user's names
 
 
 class _Loader:
@@ -55,12 +73,14 @@ class _Loader:
         weights: Weights,
         alike: Mapping[str, StandIn],
         like_first: Collection[str],
+        short: bool,
     ) -> None:
         self.name = name
         self.model = model
         self.weights = weights
         self.alike = alike
         self.like_first = like_first
+        self.short = short
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.seen_calls: dict[object, GraphView] = {}
         self.view = ModelView(name, sha256, model.ir_version, {})
@@ -71,6 +91,8 @@ class _Loader:
         self._drop_weights(model.graph, ())
         if order.sort(model.graph, self.name):
             view.note("warning", "the nodes are not in topological order; sorted for this report")
+        if self.short:
+            view.repeat = shorten(model)
         inferred, trouble = infer(model, self.alike)
         if trouble:
             view.note("warning", f"shape inference failed: {trouble}; explained with what is known")
@@ -78,6 +100,9 @@ class _Loader:
         # initializer is a default that the caller may override, hence not constant.
         overridable = model.ir_version >= 4
         main = self._graph(model.graph, inferred.graph, (), None, view.opsets, overridable)
+        if view.repeat is not None:
+            for node in main.nodes[view.repeat.cut - view.repeat.period : view.repeat.cut]:
+                node.copies += view.repeat.removed
         self._inner(main, inferred.graph)
         return view
 

@@ -6,6 +6,7 @@ that everything can be told in the user's own names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 from fusectl.graph.constants import Array, Unreadable
@@ -87,18 +88,20 @@ class Overlay:
         self.made: list[str] = []
         self.removals = 0
         self._plain: dict[str, int] = {}
+        self._count: dict[str, int] = {}
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
         for place, node in enumerate(view.nodes):
             if node.op == "Constant":
                 continue
-            self._plain[node.op] = self._plain.get(node.op, 0) + 1
+            self._plain[node.op] = self._plain.get(node.op, 0) + node.copies
             self._add(Group(node, place))
 
     def _add(self, group: Group) -> None:
         self.groups.append(group)
         self._index.setdefault(group.op, []).append(group)
+        self._count[group.op] = self._count.get(group.op, 0) + group.last.copies
         for output in group.outputs:
             if output:
                 self.producers[output] = group
@@ -114,7 +117,7 @@ class Overlay:
     def _remove(self, group: Group) -> None:
         group.alive = False
         if not group.decision:
-            self._plain[group.op] = self._plain.get(group.op, 0) - 1
+            self._plain[group.op] = self._plain.get(group.op, 0) - group.last.copies
         for slot, value in enumerate(group.inputs):
             if value:
                 self.uses[value].remove((group, slot))
@@ -136,7 +139,7 @@ class Overlay:
 
     def count(self, op: str) -> int:
         """Return how many groups of an operator there were at most; cheap."""
-        return len(self._index.get(op, ()))
+        return self._count.get(op, 0)
 
     def plain(self, op: str) -> int:
         """Return how many nodes of an operator no fusion has taken; cheap."""
@@ -149,6 +152,10 @@ class Overlay:
     def users(self, value: str) -> list[Use]:
         """Return every use of a value: the group that reads it and at which input."""
         return self.uses.get(value, [])
+
+    def readers(self, value: str) -> int:
+        """Return how many uses of a value there are, also in layers that were taken out."""
+        return sum(g.last.copies for g, _ in self.users(value))
 
     def type_of(self, value: str) -> TensorType:
         """Return what is known of a value's type, as the passes left it."""
@@ -195,6 +202,9 @@ class Overlay:
 
     def scalar(self, value: str) -> float | None:
         """Return the one number a constant holds, or None if it holds several or is unreadable."""
+        size = self.type_of(value).static
+        if size is not None and math.prod(size) != 1:
+            return None  # told without reading it
         try:
             array = self.array(value)
         except (Unreadable, KeyError):

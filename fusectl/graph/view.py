@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from fusectl.graph.types import UNKNOWN, TensorType
 
 if TYPE_CHECKING:
     from fusectl.graph.constants import Constants
+    from fusectl.graph.repeat import Repeat
 
 Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | None
 
@@ -38,14 +39,19 @@ class Note:
 
 
 class Node:
-    """One node as it stands in the file. ``op`` is its type, domain-qualified outside ONNX."""
+    """One node as it stands in the file. ``op`` is its type, domain-qualified outside ONNX.
+
+    ``copies`` counts the nodes that it stands for where equal layers were taken out.
+    """
 
     __slots__ = (
-        "_attrs", "domain", "index", "inputs", "name", "op", "op_type", "outputs", "proto",
+        "_attrs", "copies", "domain", "index", "inputs", "name", "op", "op_type", "outputs",
+        "proto",
     )  # fmt: skip
 
     def __init__(self, index: int, proto: onnx.NodeProto) -> None:
         self.index = index
+        self.copies = 1
         self.proto = proto
         self.name: str = proto.name
         self.op_type: str = proto.op_type
@@ -177,19 +183,25 @@ class GraphView:
 
 @dataclass(slots=True, eq=False)
 class ModelView:
-    """A model: where it came from and its scopes in reading order, the main graph first."""
+    """A model: where it came from and its scopes in reading order, the main graph first.
+
+    ``repeat`` says which equal layers were taken out of the main graph; ``whole`` loads all of it.
+    """
 
     path: str
     sha256: str
     ir_version: int
     opsets: Mapping[str, int]
     graphs: list[GraphView] = field(default_factory=list)
+    repeat: Repeat | None = None
+    whole: Callable[[], ModelView] = field(init=False)
     notes: list[Note] = field(default_factory=list)
 
     @property
     def node_count(self) -> int:
         """Nodes in all scopes, a function counted once per distinct call."""
-        return sum(len(g.nodes) for g in self.graphs)
+        out = self.repeat.removed * self.repeat.period if self.repeat else 0
+        return out + sum(len(g.nodes) for g in self.graphs)
 
     def __iter__(self) -> Iterator[GraphView]:
         return iter(self.graphs)

@@ -113,9 +113,10 @@ class Candidate:
             return (self.value,)
         inner = [self.bound[v] for v in self.pattern.inner if v in self.bound]
         between = [b.group.outputs[0] for b in self.between]
-        order = {o: r.group.order for r in self.roles if r for o in r.outputs}
+        made = {o: (r.group.order, i) for r in self.roles if r for i, o in enumerate(r.outputs)}
+        made.update((b.group.outputs[0], (b.group.order, 0)) for b in self.between)
         unique = dict.fromkeys((*inner, *between))
-        return tuple(sorted(unique, key=lambda v: (order.get(v, -1), v)))
+        return tuple(sorted(unique, key=lambda v: made.get(v, (-1, 0))))
 
     @property
     def told_value(self) -> str:

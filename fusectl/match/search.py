@@ -130,7 +130,7 @@ def _neighbours(overlay: Overlay, group: Group) -> Iterator[Group]:
         if maker is not None:
             yield maker
         users = overlay.users(value)
-        if len(users) <= _CROWD:
+        if overlay.readers(value) <= _CROWD:
             yield from (g for g, _ in users)
     for value in group.outputs:
         users = overlay.users(value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from fusectl import __version__
 from fusectl.checks import Check, Outcome
@@ -12,6 +13,7 @@ from fusectl.decide.judge import Checked
 from fusectl.errors import Span
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 from fusectl.reasons import REASONS
+from fusectl.report.layers import STRUCTURE, Item, Layers, mark
 from fusectl.report.structure import Neighbourhoods, structures
 from fusectl.report.types import (
     SCHEMA,
@@ -30,24 +32,23 @@ from fusectl.report.types import (
     TargetRef,
     Tool,
 )
-from fusectl.report.uncovered import uncovered
+from fusectl.report.uncovered import open_edges, uncovered
 from fusectl.tables.operators import Operators
 from fusectl.tables.targets import Target
 
 
 def build(model: ModelView, target: Target, operators: Operators, runs: Iterable[Run]) -> Report:
-    """Make the report of all scopes."""
+    """Make the report of all scopes.
+
+    Raises UnequalError where equal layers were taken out of the model and it has to be whole.
+    """
     runs = list(runs)
-    builder = _Builder()
+    layers = Layers(model.graphs[0], model.repeat) if model.repeat else None
+    builder = _Builder(layers)
     decisions = builder.decisions(runs)
-    pairs = uncovered(runs, operators, builder.node)
+    pairs = uncovered(open_edges(runs, operators, builder.node), layers)
     notes = [NoteRecord(n.level, n.text, n.subject) for n in model.notes]  # type: ignore[arg-type]
     notes += _calls(model)
-    eliminated = tuple(
-        Eliminated(builder.node(r.node, run.view), r.step, r.why)
-        for run in runs
-        for r in run.removed
-    )
     return Report(
         SCHEMA,
         Tool("fusectl", __version__),
@@ -55,7 +56,7 @@ def build(model: ModelView, target: Target, operators: Operators, runs: Iterable
         TargetRef(target.id, target.version),
         _summary(decisions, sum(p.count for p in pairs)),
         tuple(notes),
-        eliminated,
+        builder.eliminated(runs),
         pairs,
         decisions,
     )
@@ -84,8 +85,17 @@ def _summary(decisions: tuple[Decision, ...], open_edges: int) -> Summary:
     )
 
 
+def _likeness(around: Neighbourhoods, ruling: Ruling) -> str:
+    """What a decision looks like apart from names."""
+    found = ruling.candidate
+    between = ",".join(n.op for n in ruling.between)
+    ends = f"{around.of(found.producer.node)}|{around.of(found.consumer.node)}"
+    return f"{found.rule.id}|{ends}|{between}"
+
+
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, layers: Layers | None) -> None:
+        self._layers = layers
         self._nodes: dict[int, NodeRef] = {}
         self._scopes: dict[int, tuple[StepRecord, ...]] = {}
         self._passes: dict[int, Finding] = {}
@@ -94,28 +104,50 @@ class _Builder:
 
     def decisions(self, runs: list[Run]) -> tuple[Decision, ...]:
         keys: list[str] = []
+        makers: list[Callable[[str], Decision]] = []
         for run in runs:
             around = Neighbourhoods(run.view)
+            if self._layers is None:
+                keys += [_likeness(around, r) for r in run.rulings]
+                makers += [partial(self._decision, run.view, r) for r in run.rulings]
+                continue
             for ruling in run.rulings:
-                found = ruling.candidate
-                between = ",".join(n.op for n in ruling.between)
-                ends = f"{around.of(found.producer.node)}|{around.of(found.consumer.node)}"
-                keys.append(f"{found.rule.id}|{ends}|{between}")
-        names = iter(structures(keys))
-        return tuple(
-            self._decision(ruling, next(names), run.view) for run in runs for ruling in run.rulings
-        )
+                self._layers.learn(ruling.id, ruling.key)
+            items = [self._item(run.view, around, r) for r in run.rulings]
+            for found in self._layers.spread(items):
+                keys.append(str(found.item.rest[-1]))
+                makers.append(found.fill)
+        return tuple([make(name) for make, name in zip(makers, structures(keys), strict=True)])
 
-    def _decision(self, ruling: Ruling, structure: str, view: GraphView) -> Decision:
+    def _item(self, view: GraphView, around: Neighbourhoods, ruling: Ruling) -> Item[Decision]:
+        found = ruling.candidate
+        ends = found.producer.node.index, found.consumer.node.index
+        rest = (ruling.step, found.rule.id, _likeness(around, ruling))
+        return Item(ends[1], ends, rest, self._decision(view, ruling, mark(STRUCTURE)))
+
+    def eliminated(self, runs: list[Run]) -> tuple[Eliminated, ...]:
+        """Return what passes removed, pass by pass."""
+        found = [
+            (r, Eliminated(self.node(r.node, run.view), r.step, r.why))
+            for run in runs
+            for r in run.removed
+        ]
+        if self._layers is None:
+            return tuple(e for _, e in found)
+        items = [Item(r.node.index, (r.node.index,), (r.step,), e) for r, e in found]
+        spread = [s.fill("") for s in self._layers.spread(items)]
+        return tuple(sorted(spread, key=lambda e: e.pass_))
+
+    def _decision(self, view: GraphView, ruling: Ruling, structure: str) -> Decision:
         found = ruling.candidate
         producer, consumer = found.told_producer, found.consumer.node
         source = consumer.source or producer.source
         return Decision(
-            ruling.id,
+            self._id(ruling.id),
             structure,
             found.rule.id,
             ruling.step,
-            ruling.builds_on,
+            tuple([self._id(b) for b in ruling.builds_on]),
             Edge(found.told_value, self.node(producer, view), self.node(consumer, view)),
             tuple(self.node(n, view) for n in ruling.nodes),
             tuple(self.node(n, view) for n in ruling.between),
@@ -128,6 +160,9 @@ class _Builder:
             self._fused(ruling),
             source or None,
         )
+
+    def _id(self, known: str) -> str:
+        return known if self._layers is None else self._layers.identity(known)
 
     @staticmethod
     def _missing(ruling: Ruling) -> tuple[Missing, ...]:

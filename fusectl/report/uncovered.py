@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from fusectl.decide import Run
 from fusectl.graph.overlay import Group
 from fusectl.graph.view import GraphView, Node
+from fusectl.report.layers import Item, Layers
 from fusectl.report.types import Edge, NodeRef, Uncovered
 from fusectl.tables.operators import Operators
 
+Pair = tuple[str, str]
 
-def uncovered(
+
+def open_edges(
     runs: Iterable[Run], operators: Operators, node: Callable[[Node, GraphView], NodeRef]
-) -> tuple[Uncovered, ...]:
-    """Return the pairs of operators whose edges no decision concerns, the most frequent first."""
-    pairs: dict[tuple[str, str], list[Edge]] = {}
+) -> Iterator[tuple[Pair, Item[Edge]]]:
+    """Yield the edges that no decision concerns, with their operators, scope by scope."""
     for run in runs:
         told = {(r.candidate.value, id(r.candidate.consumer.node)) for r in run.rulings}
         told |= {(v, id(n)) for r in run.rulings for v in r.swallows for n in r.nodes}
@@ -26,10 +28,29 @@ def uncovered(
                 for user, _ in run.overlay.users(value):
                     if (value, id(user.last)) in told or _moves(operators, group, user):
                         continue
-                    ends = node(group.last, run.view), node(user.last, run.view)
-                    pairs.setdefault((group.op, user.op), []).append(Edge(value, *ends))
-    ordered = sorted(pairs.items(), key=lambda p: (-len(p[1]), p[0]))
-    return tuple(Uncovered(a, b, len(edges), tuple(edges)) for (a, b), edges in ordered)
+                    edge = Edge(value, node(group.last, run.view), node(user.last, run.view))
+                    ends = group.last.index, user.last.index
+                    yield (
+                        (group.op, user.op),
+                        Item(ends[1], ends, (group.outputs.index(value),), edge),
+                    )
+
+
+def uncovered(
+    edges: Iterable[tuple[Pair, Item[Edge]]], layers: Layers | None
+) -> tuple[Uncovered, ...]:
+    """Sum up the edges by pair of operators, the most frequent first."""
+    pairs: dict[Pair, list[Item[Edge]]] = {}
+    for pair, item in edges:
+        pairs.setdefault(pair, []).append(item)
+    found: dict[Pair, tuple[Edge, ...]] = {}
+    for pair, items in pairs.items():
+        if layers is None:
+            found[pair] = tuple(item.record for item in items)
+        else:
+            found[pair] = tuple([s.fill("") for s in layers.spread(items)])
+    ordered = sorted(found.items(), key=lambda p: (-len(p[1]), p[0]))
+    return tuple(Uncovered(a, b, len(every), every) for (a, b), every in ordered)
 
 
 def _moves(operators: Operators, *groups: Group) -> bool:
