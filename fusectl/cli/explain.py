@@ -140,7 +140,7 @@ def _model_names(model: str, catalog: Catalog) -> Names:
 
 
 def _emit(report: Report, form: str, options: Options, output: str) -> None:
-    from fusectl.render import render
+    from fusectl.render import pieces
 
     if options.default_target and form not in _SAYS_TARGET:
         tell(f"target {report.target.id} (default)")
@@ -153,4 +153,4 @@ def _emit(report: Report, form: str, options: Options, output: str) -> None:
 
         show(draw)
         return
-    write(render(report, form, options), output)
+    write(pieces(report, form, options), output)

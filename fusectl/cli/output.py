@@ -25,13 +25,15 @@ def escaped(text: str) -> str:
     return escape(text)
 
 
-def write(data: str | bytes, path: str = "") -> None:
+def write(data: str | bytes | Iterable[bytes], path: str = "") -> None:
     """Write to a file, or to standard output for no path and for ``-``. Raises UsageError."""
     if path in ("", "-"):
         _to_stream(sys.stdout, data)
         return
+    data = data.encode("utf-8") if isinstance(data, str) else data
     try:
-        Path(path).write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+        with Path(path).open("wb") as file:
+            file.writelines([data] if isinstance(data, bytes) else data)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
 
@@ -46,18 +48,18 @@ def tell(*lines: str) -> None:
     _to_stream(sys.stderr, "".join(f"{escaped(line)}\n" for line in lines))
 
 
-def _to_stream(stream: TextIO, data: str | bytes) -> None:
+def _to_stream(stream: TextIO, data: str | bytes | Iterable[bytes]) -> None:
     """Write to a standard stream; characters that its encoding lacks become escapes."""
     if isinstance(data, str):
-        encoding = stream.encoding or "utf-8"
-        data = data.encode(encoding, "backslashreplace")
+        data = data.encode(stream.encoding or "utf-8", "backslashreplace")
     buffer = getattr(stream, "buffer", None)
     try:
         stream.flush()
-        if buffer is None:
-            stream.write(data.decode(stream.encoding or "utf-8"))
-        else:
-            buffer.write(data)
+        for piece in [data] if isinstance(data, bytes) else data:
+            if buffer is None:
+                stream.write(piece.decode(stream.encoding or "utf-8"))
+            else:
+                buffer.write(piece)
         stream.flush()
     except BrokenPipeError:
         raise

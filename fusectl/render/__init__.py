@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fusectl.render.options import Options
 from fusectl.report.types import Report
 
-__all__ = ["FORMATS", "Options", "Renderer", "render"]
+__all__ = ["FORMATS", "Options", "Renderer", "pieces", "render"]
 
-Renderer = Callable[[Report, Options], str | bytes]
+Renderer = Callable[[Report, Options], str | Iterable[bytes]]
 
 
 def _text(report: Report, options: Options) -> str:
@@ -24,13 +24,13 @@ def _concise(report: Report, options: Options) -> str:
     return to_concise(report, options)
 
 
-def _json(report: Report, options: Options) -> bytes:
+def _json(report: Report, options: Options) -> Iterable[bytes]:
     from fusectl.render.machine import to_json
 
     return to_json(report, options)
 
 
-def _jsonl(report: Report, options: Options) -> bytes:
+def _jsonl(report: Report, options: Options) -> Iterable[bytes]:
     from fusectl.render.machine import to_jsonl
 
     return to_jsonl(report, options)
@@ -54,4 +54,10 @@ FORMATS: dict[str, Renderer] = {
 
 def render(report: Report, format: str, options: Options | None = None) -> str | bytes:
     """Return a report in one of ``FORMATS``; text for a terminal is ``text.render_text``."""
-    return FORMATS[format](report, options or Options())
+    made = pieces(report, format, options or Options())
+    return made if isinstance(made, str) else b"".join(made)
+
+
+def pieces(report: Report, format: str, options: Options) -> str | Iterable[bytes]:
+    """Return a report as text, or as the pieces of a machine format that may be very long."""
+    return FORMATS[format](report, options)

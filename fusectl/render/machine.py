@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from fusectl.render.options import Options
 from fusectl.report.types import Report
 
+_BATCH = 256
+"""Decisions that are written at once: the text of a large report is many times its records."""
+_OPEN = b'"decisions": ['
 
-def to_json(report: Report, options: Options) -> bytes:
-    """Return the report as indented JSON."""
-    return _visible(report.json(indent=2)) + b"\n"
+
+def to_json(report: Report, options: Options) -> Iterator[bytes]:
+    """Yield the report as indented JSON, piece by piece."""
+    decisions = report.decisions
+    frame = msgspec.structs.replace(report, decisions=()).json(indent=2)
+    if not decisions:
+        yield _visible(frame) + b"\n"
+        return
+    # The decisions are the last field of the report, so the frame ends with their empty list.
+    head, _, tail = frame.rpartition(_OPEN)
+    yield _visible(head + _OPEN)
+    for start in range(0, len(decisions), _BATCH):
+        inner = msgspec.json.encode({"decisions": decisions[start : start + _BATCH]})
+        # Formatted at the depth where it stands; the brackets around it are those of the frame.
+        text = msgspec.json.format(inner, indent=2)
+        body = text[text.index(b"[") + 1 : text.rindex(b"\n  ]")]
+        yield _visible(b"," + body if start else body)
+    yield b"\n  " + tail + b"\n"
 
 
-def to_jsonl(report: Report, options: Options) -> bytes:
-    """Return one decision per line: its own fields after the model's path and the target's id."""
-    head = {"model": report.model.path, "target": report.target.id}
-    lines = (msgspec.json.encode(head | msgspec.to_builtins(d)) + b"\n" for d in report.decisions)
-    return _visible(b"".join(lines))
+def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
+    """Yield one decision per line: its own fields after the model's path and the target's id."""
+    head = msgspec.json.encode({"model": report.model.path, "target": report.target.id})
+    for decision in report.decisions:
+        yield _visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
 
 
 def _visible(encoded: bytes) -> bytes:

@@ -17,23 +17,28 @@ Pair = tuple[str, str]
 def open_edges(
     runs: Iterable[Run], operators: Operators, node: Callable[[Node, GraphView], NodeRef]
 ) -> Iterator[tuple[Pair, Item[Edge]]]:
-    """Yield the edges that no decision concerns, with their operators, scope by scope."""
+    """Yield the edges that no decision concerns, with their operators, in the graph's order."""
     for run in runs:
-        told = {(r.candidate.value, id(r.candidate.consumer.node)) for r in run.rulings}
-        told |= {(v, id(n)) for r in run.rulings for v in r.swallows for n in r.nodes}
-        for group in run.overlay.groups:
-            if not group.alive:
-                continue
-            for value in group.outputs:
-                for user, _ in run.overlay.users(value):
-                    if (value, id(user.last)) in told or _moves(operators, group, user):
-                        continue
-                    edge = Edge(value, node(group.last, run.view), node(user.last, run.view))
-                    ends = group.last.index, user.last.index
-                    yield (
-                        (group.op, user.op),
-                        Item(ends[1], ends, (group.outputs.index(value),), edge),
-                    )
+        found = _open(run, operators, node)
+        yield from sorted(found, key=lambda e: (e[1].nodes, e[1].rest))
+
+
+def _open(
+    run: Run, operators: Operators, node: Callable[[Node, GraphView], NodeRef]
+) -> Iterator[tuple[Pair, Item[Edge]]]:
+    told = {(r.candidate.value, id(r.candidate.consumer.node)) for r in run.rulings}
+    told |= {(v, id(n)) for r in run.rulings for v in r.swallows for n in r.nodes}
+    for group in run.overlay.groups:
+        if not group.alive:
+            continue
+        for slot, value in enumerate(group.outputs):
+            for user, read in run.overlay.users(value):
+                if (value, id(user.last)) in told or _moves(operators, group, user):
+                    continue
+                ends = group.last, user.last
+                edge = Edge(value, node(ends[0], run.view), node(ends[1], run.view))
+                numbers = ends[0].index, ends[1].index
+                yield (group.op, user.op), Item(numbers[1], numbers, (slot, read), edge)
 
 
 def uncovered(
