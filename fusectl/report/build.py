@@ -108,7 +108,7 @@ class _Builder:
 
     def _decision(self, ruling: Ruling, structure: str, view: GraphView) -> Decision:
         found = ruling.candidate
-        producer, consumer = found.told_producer, found.consumer.node
+        producer, consumer = found.told_producer, found.told_consumer
         source = consumer.source or producer.source
         return Decision(
             ruling.id,
@@ -142,7 +142,7 @@ class _Builder:
         if group is None:
             return None
         domain, _, op_type = group.op.rpartition(".")
-        function = group.function or ruling.candidate.consumer.op
+        function = group.function or ruling.candidate.told_op
         return FusedNode(op_type, domain, group.inputs, group.outputs, function)
 
     def _finding(self, checked: Checked) -> Finding:

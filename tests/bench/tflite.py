@@ -24,6 +24,7 @@ from ethosu.vela.tflite import (
     FullyConnectedOptions,
     GeluOptions,
     LeakyReluOptions,
+    MaximumMinimumOptions,
     Model,
     MulOptions,
     Operator,
@@ -232,6 +233,8 @@ def _add(writer: Writer, layer: Layer, follower: Layer | None) -> None:
     make = MAKERS.get(layer.kind)
     if layer.kind in PLAIN:
         writer.operator(PLAIN[layer.kind], inputs, output, (0, 0))
+    elif layer.kind in {"Relu", "Clip"} and layer_bounds(layer) not in LIMITS:
+        _clip(writer, layer, inputs, output)
     elif layer.kind in {"Relu", "Clip"}:
         writer.operator(LIMITS[layer_bounds(layer)][0], inputs, output, (0, 0))
     elif make is not None:
@@ -352,6 +355,27 @@ ARITHMETIC: dict[str, tuple[int, int, Any]] = {
     "Sub": (CODES.SUB, OPTIONS.SubOptions, SubOptions),
     "Mul": (CODES.MUL, OPTIONS.MulOptions, MulOptions),
 }
+
+
+def _clip(writer: Writer, layer: Layer, inputs: list[int], output: int) -> None:
+    """Bounds that no operator of the format has are a maximum and a minimum."""
+    tensor = writer.network.tensors[layer.output]
+    codes = [round(n / tensor.scale) + tensor.zero for n in layer.numbers]
+    low, high = (
+        writer.tensor(
+            f"{layer.output}_{side}", (), tensor.dtype, tensor.scale, tensor.zero, np.array(code, tensor.dtype)
+        )
+        for side, code in zip(("min", "max"), codes, strict=True)
+    )
+    shape = channels_last(tensor.shape)
+    above = writer.tensor(f"{layer.output}_above", shape, tensor.dtype, tensor.scale, tensor.zero)
+    writer.operator(CODES.MAXIMUM, [*inputs, low], above, _empty(writer))
+    writer.operator(CODES.MINIMUM, [above, high], output, _empty(writer))
+
+
+def _empty(writer: Writer) -> tuple[int, int]:
+    MaximumMinimumOptions.Start(writer.builder)
+    return OPTIONS.MaximumMinimumOptions, MaximumMinimumOptions.End(writer.builder)
 
 
 def _binary(writer: Writer, layer: Layer, inputs: list[int], output: int, attribute: int) -> None:

@@ -87,14 +87,21 @@ class Network:
 
     @property
     def edges(self) -> list[tuple[str, Layer, Layer]]:
-        """Every tensor between two layers, with the layer that writes it and each that reads it."""
+        """Every tensor between two layers, with the layer that writes it and each that reads it.
+
+        A Reshape is no layer here: what reads its result reads the tensor in front of it.
+        """
         writers = {layer.output: layer for layer in self.layers}
-        return [
-            (name, writers[name], layer)
-            for layer in self.layers
-            for name in layer.inputs
-            if name in writers
-        ]
+        found = []
+        for reader in self.layers:
+            for name in reader.inputs if reader.kind != "Reshape" else ():
+                writer = writers.get(name)
+                if writer is not None and writer.kind == "Reshape":
+                    name = writer.inputs[0]
+                    writer = writers.get(name)
+                if writer is not None:
+                    found.append((name, writer, reader))
+        return found
 
 
 IMAGE = (1, 8, 8, 8)
@@ -135,6 +142,11 @@ PRODUCERS: dict[str, tuple[Layer, Tensor, Tensor]] = {
         PLAIN,
         Tensor((1, 8, 4, 4)),
     ),
+    "avgpool4": (
+        Layer("AveragePool", ("x",), "u", kernel=4, stride=4),
+        PLAIN,
+        Tensor((1, 8, 2, 2)),
+    ),
     "avgpool": (
         Layer("AveragePool", ("x",), "u", kernel=2, stride=2),
         PLAIN,
@@ -161,6 +173,8 @@ FUNCTIONS: dict[str, tuple[Kind, tuple[float, ...], float, int]] = {
     "relu": ("Relu", (), 0.05, 0),
     "relu6": ("Clip", RELU6, 0.05, 0),
     "relu_n1_1": ("Clip", BETWEEN_ONES, 0.05, 0),
+    "relu_0_1": ("Clip", (0.0, 1.0), 0.05, 0),
+    "clip_0_3": ("Clip", (0.0, 3.0), 0.05, 0),
     "sigmoid": ("Sigmoid", (), 1 / 256, -128),
     "tanh": ("Tanh", (), 1 / 128, 0),
     "leaky": ("LeakyRelu", LEAKY, 0.05, 0),
@@ -193,12 +207,9 @@ def pair(
     }
     tensors = {name: typed[name] for name in (*layer.inputs, "u")}
     last = Layer(kind, ("u",), "y", numbers=numbers, float_input=attribute)
-    name = "_".join(
-        [producer, function]
-        + ["attribute"] * attribute
-        + [dtype] * (dtype != "int8")
-        + ["rescaled"] * bool(encoding)
-    )
+    words = [producer, function, "attribute" * attribute, dtype.removeprefix("int8")]
+    words += ["rescaled" * ("scale" in encoding), "shifted" * (set(encoding) == {"zero"})]
+    name = "_".join(word for word in words if word)
     return Network(name, {**tensors, "y": result}, [layer, last], ("y",))
 
 
@@ -264,10 +275,15 @@ def networks() -> list[Network]:
     codes += [("dense", f) for f in ("relu", *tables)]
     codes += [(p, "sigmoid") for p in PRODUCERS if p not in {"conv", "dense"}]
     codes += [("depthwise", "relu6"), ("add", "relu"), ("mul", "tanh")]
-    wide = [(p, f) for p in ("conv", "add") for f in ("relu", "sigmoid", "tanh", "leaky", "hardswish")]
+    wide = [(p, f) for p in ("conv", "add") for f in ("relu", "sigmoid", "tanh", "leaky")]
     return [
         *(pair(p, f, attribute=True) for p, f in attributes),
         *(pair(p, f) for p, f in codes),
+        pair("conv", "relu_0_1"),
+        pair("conv", "clip_0_3"),
+        pair("stride4", "relu", attribute=True),
+        pair("avgpool4", "relu", attribute=True),
+        pair("conv", "relu", zero=-128),
         pair("conv", "relu", scale=0.025),
         pair("conv", "relu6", scale=0.0235, zero=-128),
         pair("add", "relu", scale=0.025),
