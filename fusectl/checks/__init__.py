@@ -17,6 +17,17 @@ from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outco
 
 __all__ = ["ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome", "known_names"]
 
-MODULES = (adjacency, encoding,
-    functions, legality, machine, movement, pattern, policy, shapes, state, users)
+MODULES = (
+    adjacency,
+    encoding,
+    functions,
+    legality,
+    machine,
+    movement,
+    pattern,
+    policy,
+    shapes,
+    state,
+    users,
+)
 """The modules whose import registers the checks that ship."""

@@ -69,7 +69,7 @@ def _other_bounds(candidate: Candidate) -> Outcomes:
     role = function_role(candidate)
     low, high, late = bounds(candidate, role)
     wanted = [tuple(float(b.value) for b in pair) for pair in use.bounds]
-    if late or (low, high) in wanted:
+    if late or low is None or high is None or (low, high) in wanted:
         return None
     shown = ", ".join(f"{number(a)} to {number(b)}" for a, b in wanted)
     return [

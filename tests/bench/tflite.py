@@ -45,6 +45,7 @@ from ethosu.vela.tflite import (
 from tests.targets.networks import Layer, Network
 
 IDENTIFIER = b"TFL3"
+WEIGHT_SCALE = 0.01
 Bytes = npt.NDArray[Any]
 TYPES = {
     "int8": TensorType.TensorType.INT8,
@@ -93,14 +94,14 @@ class Writer:
     def vector(self, start: Callable[[Any, int], Any], values: Sequence[int | float]) -> int:
         """A vector of numbers, written back to front as the format wants it."""
         start(self.builder, len(values))
-        put = self.builder.PrependFloat32 if _floats(values) else self._put_of(start)
+        put = self.builder.PrependInt32
+        if start is QuantizationParameters.StartZeroPointVector:
+            put = self.builder.PrependInt64
+        elif start is QuantizationParameters.StartScaleVector:
+            put = self.builder.PrependFloat32
         for value in reversed(values):
             put(value)
         return int(self.builder.EndVector())
-
-    def _put_of(self, start: Callable[[Any, int], Any]) -> Callable[[Any], None]:
-        wide = start is QuantizationParameters.StartZeroPointVector
-        return self.builder.PrependInt64 if wide else self.builder.PrependInt32
 
     def offsets(self, start: Callable[[Any, int], Any], values: Sequence[int]) -> int:
         """A vector of tables."""
@@ -207,10 +208,6 @@ class Writer:
         return int(SubGraph.End(b))
 
 
-def _floats(values: Sequence[int | float]) -> bool:
-    return any(isinstance(value, float) for value in values)
-
-
 def write(network: Network) -> bytes:
     """The network as a TFLite file."""
     writer = Writer(network)
@@ -228,24 +225,19 @@ def write(network: Network) -> bytes:
 def _add(writer: Writer, layer: Layer, follower: Layer | None) -> None:
     """Adds a layer; the activation that its attribute says writes the output in its place."""
     output = writer.index[follower.output if follower else layer.output]
-    attribute = LIMITS[layer_bounds(follower)][1] if follower else FUSED.NONE
+    attribute = LIMITS[follower.numbers][1] if follower else FUSED.NONE
     inputs = [writer.index[name] for name in layer.inputs]
     make = MAKERS.get(layer.kind)
     if layer.kind in PLAIN:
         writer.operator(PLAIN[layer.kind], inputs, output, (0, 0))
-    elif layer.kind in {"Relu", "Clip"} and layer_bounds(layer) not in LIMITS:
+    elif layer.kind in {"Relu", "Clip"} and layer.numbers not in LIMITS:
         _clip(writer, layer, inputs, output)
     elif layer.kind in {"Relu", "Clip"}:
-        writer.operator(LIMITS[layer_bounds(layer)][0], inputs, output, (0, 0))
+        writer.operator(LIMITS[layer.numbers][0], inputs, output, (0, 0))
     elif make is not None:
         make(writer, layer, inputs, output, attribute)
     else:
         raise NotImplementedError(layer.kind)
-
-
-def layer_bounds(layer: Layer) -> tuple[float, ...]:
-    """The bounds of a limit; none for a Relu."""
-    return layer.numbers
 
 
 def _constant(writer: Writer, layer: Layer, suffix: str, shape: Sequence[int], dtype: str) -> int:
@@ -256,9 +248,6 @@ def _constant(writer: Writer, layer: Layer, suffix: str, shape: Sequence[int], d
     scale = tensor.scale * WEIGHT_SCALE if wide else WEIGHT_SCALE
     zero = 128 if dtype == "uint8" else 0
     return writer.tensor(layer.output + suffix, shape, dtype, scale, zero, values)
-
-
-WEIGHT_SCALE = 0.01
 
 
 def _types(writer: Writer, layer: Layer) -> tuple[str, str]:
@@ -363,7 +352,12 @@ def _clip(writer: Writer, layer: Layer, inputs: list[int], output: int) -> None:
     codes = [round(n / tensor.scale) + tensor.zero for n in layer.numbers]
     low, high = (
         writer.tensor(
-            f"{layer.output}_{side}", (), tensor.dtype, tensor.scale, tensor.zero, np.array(code, tensor.dtype)
+            f"{layer.output}_{side}",
+            (),
+            tensor.dtype,
+            tensor.scale,
+            tensor.zero,
+            np.array(code, tensor.dtype),
         )
         for side, code in zip(("min", "max"), codes, strict=True)
     )

@@ -1,8 +1,8 @@
 """Small quantised networks, said once for every format that they are written in.
 
-A network is a list of layers. Shapes are in ONNX's order (channels second). Every tensor has one scale
-and zero point; weights have one scale per tensor. `float_input` says that a layer's input has never
-been quantised: it is the activation that a layer format carries as an attribute of the layer before.
+A network is a list of layers. Shapes are in ONNX's order, channels second. Every tensor has one
+scale and one zero point. `float_input` says that what a layer reads has never been quantised: the
+layer is the activation that some formats carry as an attribute of the layer before.
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ class Tensor:
 class Layer:
     """One operator.
 
-    `numbers` are its parameters: kernel, strides and dilations of a window, bounds of a Clip, the slope
-    of a LeakyRelu, the axes of a Transpose or a mean.
+    `numbers` are its parameters: the bounds of a Clip, the slope of a LeakyRelu, the axes of a
+    Transpose.
     """
 
     kind: Kind
@@ -83,7 +83,6 @@ class Network:
         written = {layer.output for layer in self.layers}
         read = [name for layer in self.layers for name in layer.inputs]
         return [name for name in dict.fromkeys(read) if name not in written]
-
 
     @property
     def edges(self) -> list[tuple[str, Layer, Layer]]:
@@ -187,7 +186,12 @@ FUNCTIONS: dict[str, tuple[Kind, tuple[float, ...], float, int]] = {
 
 
 def pair(
-    producer: str, function: str, *, attribute: bool = False, dtype: Dtype = "int8", **encoding: float
+    producer: str,
+    function: str,
+    *,
+    attribute: bool = False,
+    dtype: Dtype = "int8",
+    **encoding: float,
 ) -> Network:
     """A layer and a function behind it, which reads codes or is an attribute of the layer."""
     layer, read, between = PRODUCERS[producer]
@@ -231,7 +235,12 @@ def _made_by_hand() -> list[Network]:
     flat = Tensor((1, 8, 64))
     long = Tensor((1, 512))
     return [
-        chain("two_readers", (CONV, PLAIN), (Layer("Sigmoid", ("u",), "s"), SIGMOID), (Layer("Mul", ("u", "s"), "y"), PLAIN)),
+        chain(
+            "two_readers",
+            (CONV, PLAIN),
+            (Layer("Sigmoid", ("u",), "s"), SIGMOID),
+            (Layer("Mul", ("u", "s"), "y"), PLAIN),
+        ),
         chain("returned", (CONV, PLAIN), to_sigmoid, returned=("u", "y")),
         chain(
             "relu_then_sigmoid",
@@ -239,25 +248,78 @@ def _made_by_hand() -> list[Network]:
             (Layer("Relu", ("u",), "a", float_input=True), PLAIN),
             (Layer("Sigmoid", ("a",), "y"), SIGMOID),
         ),
-        chain("sigmoid_then_tanh", (CONV, PLAIN), (Layer("Sigmoid", ("u",), "s"), SIGMOID), (Layer("Tanh", ("s",), "y"), TANH)),
-        chain("function_first", (Layer("Sigmoid", ("x",), "u"), SIGMOID), (Layer("Tanh", ("u",), "y"), TANH)),
-        chain("conv_reshape_sigmoid", (CONV, PLAIN), (Layer("Reshape", ("u",), "v"), flat), (Layer("Sigmoid", ("v",), "y"), replace(SIGMOID, shape=flat.shape))),
-        chain("pointwise_reshape_sigmoid", (PRODUCERS["pointwise"][0], PLAIN), (Layer("Reshape", ("u",), "v"), flat), (Layer("Sigmoid", ("v",), "y"), replace(SIGMOID, shape=flat.shape))),
-        chain("conv_quantize_sigmoid", (CONV, PLAIN), (Layer("Quantize", ("u",), "v"), OTHER), (Layer("Sigmoid", ("v",), "y"), SIGMOID)),
+        chain(
+            "sigmoid_then_tanh",
+            (CONV, PLAIN),
+            (Layer("Sigmoid", ("u",), "s"), SIGMOID),
+            (Layer("Tanh", ("s",), "y"), TANH),
+        ),
+        chain(
+            "function_first",
+            (Layer("Sigmoid", ("x",), "u"), SIGMOID),
+            (Layer("Tanh", ("u",), "y"), TANH),
+        ),
+        chain(
+            "conv_reshape_sigmoid",
+            (CONV, PLAIN),
+            (Layer("Reshape", ("u",), "v"), flat),
+            (Layer("Sigmoid", ("v",), "y"), replace(SIGMOID, shape=flat.shape)),
+        ),
+        chain(
+            "pointwise_reshape_sigmoid",
+            (PRODUCERS["pointwise"][0], PLAIN),
+            (Layer("Reshape", ("u",), "v"), flat),
+            (Layer("Sigmoid", ("v",), "y"), replace(SIGMOID, shape=flat.shape)),
+        ),
+        chain(
+            "conv_quantize_sigmoid",
+            (CONV, PLAIN),
+            (Layer("Quantize", ("u",), "v"), OTHER),
+            (Layer("Sigmoid", ("v",), "y"), SIGMOID),
+        ),
         chain("conv_quantize", (CONV, PLAIN), (Layer("Quantize", ("u",), "y"), OTHER)),
-        chain("conv_to_int16", (CONV, PLAIN), (Layer("Quantize", ("u",), "y"), Tensor(IMAGE, "int16", 0.001))),
-        chain("function_before_conv", (Layer("Sigmoid", ("x",), "u"), SIGMOID), (Layer("Conv", ("u",), "y", kernel=3), PLAIN)),
-        chain("conv_add_relu", (CONV, PLAIN), (Layer("Add", ("u", "x"), "v"), PLAIN), (Layer("Relu", ("v",), "y", float_input=True), PLAIN)),
-        chain("conv_flatten_dense", (CONV, PLAIN), (Layer("Reshape", ("u",), "v"), long), (Layer("Gemm", ("v",), "y"), FLAT)),
+        chain(
+            "conv_to_int16",
+            (CONV, PLAIN),
+            (Layer("Quantize", ("u",), "y"), Tensor(IMAGE, "int16", 0.001)),
+        ),
+        chain(
+            "function_before_conv",
+            (Layer("Sigmoid", ("x",), "u"), SIGMOID),
+            (Layer("Conv", ("u",), "y", kernel=3), PLAIN),
+        ),
+        chain(
+            "conv_add_relu",
+            (CONV, PLAIN),
+            (Layer("Add", ("u", "x"), "v"), PLAIN),
+            (Layer("Relu", ("v",), "y", float_input=True), PLAIN),
+        ),
+        chain(
+            "conv_flatten_dense",
+            (CONV, PLAIN),
+            (Layer("Reshape", ("u",), "v"), long),
+            (Layer("Gemm", ("v",), "y"), FLAT),
+        ),
         Network(
             "dense_reshape_sigmoid",
-            {"x": FLAT, "u": FLAT, "v": Tensor((4, 4)), "y": Tensor((4, 4), scale=1 / 256, zero=-128)},
+            {
+                "x": FLAT,
+                "u": FLAT,
+                "v": Tensor((4, 4)),
+                "y": Tensor((4, 4), scale=1 / 256, zero=-128),
+            },
             [DENSE, Layer("Reshape", ("u",), "v"), Layer("Sigmoid", ("v",), "y")],
             ("y",),
         ),
         Network(
             "add_reshape_sigmoid",
-            {"x": PLAIN, "r": PLAIN, "u": PLAIN, "v": flat, "y": Tensor((1, 8, 64), scale=1 / 256, zero=-128)},
+            {
+                "x": PLAIN,
+                "r": PLAIN,
+                "u": PLAIN,
+                "v": flat,
+                "y": Tensor((1, 8, 64), scale=1 / 256, zero=-128),
+            },
             [PRODUCERS["add"][0], Layer("Reshape", ("u",), "v"), Layer("Sigmoid", ("v",), "y")],
             ("y",),
         ),
@@ -269,7 +331,18 @@ def networks() -> list[Network]:
     limits = ("relu", "relu6", "relu_n1_1")
     tables = ("sigmoid", "tanh", "leaky", "hardswish", "gelu", "elu")
     attributes = [("conv", f) for f in limits] + [
-        (p, "relu") for p in ("depthwise", "dense", "maxpool", "avgpool", "add", "sub", "mul", "concat", "grouped")
+        (p, "relu")
+        for p in (
+            "depthwise",
+            "dense",
+            "maxpool",
+            "avgpool",
+            "add",
+            "sub",
+            "mul",
+            "concat",
+            "grouped",
+        )
     ]
     codes = [("conv", f) for f in (*limits, *tables, "softmax")]
     codes += [("dense", f) for f in ("relu", *tables)]
@@ -288,7 +361,10 @@ def networks() -> list[Network]:
         pair("conv", "relu6", scale=0.0235, zero=-128),
         pair("add", "relu", scale=0.025),
         pair("conv", "leaky", scale=0.025),
-        *(pair("conv", f, dtype="uint8") for f in ("relu", "sigmoid", "tanh", "leaky", "hardswish")),
+        *(
+            pair("conv", f, dtype="uint8")
+            for f in ("relu", "sigmoid", "tanh", "leaky", "hardswish")
+        ),
         *(pair(p, f, dtype="int16") for p, f in wide),
         pair("conv", "leaky", dtype="int16", scale=0.025),
         *_made_by_hand(),

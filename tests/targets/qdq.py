@@ -5,6 +5,7 @@ returns are numbers.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -29,7 +30,7 @@ class _Builder:
         self.constants.append(numpy_helper.from_array(np.array(values, dtype=dtype), name))
         return name
 
-    def node(self, op: str, inputs: Sequence[str], output: str, **attributes: object) -> str:
+    def node(self, op: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
         name = f"{op}_{output}"
         self.nodes.append(helper.make_node(op, list(inputs), [output], name, **attributes))
         return output
@@ -54,14 +55,14 @@ class _Builder:
         ]
         return self.node("DequantizeLinear", [codes, *known], name)
 
-    def product(self, layer: Layer, shape: Sequence[int], inputs: list[str]) -> list[str]:
-        """The inputs of a product with its weights and bias."""
+    def weighted(self, layer: Layer, shape: Sequence[int]) -> list[str]:
+        """Weights and bias of a product."""
         tensor = self.network.tensors[layer.inputs[0]]
         kind = "uint8" if tensor.dtype == "uint8" else "int8"
         channels = self.network.tensors[layer.output].shape[1]
         w = self.weights(f"{layer.output}_w", shape, kind, WEIGHT_SCALE)
         scale = float(np.float32(tensor.scale) * np.float32(WEIGHT_SCALE))
-        return [*inputs, w, self.weights(f"{layer.output}_b", [channels], "int32", scale)]
+        return [w, self.weights(f"{layer.output}_b", [channels], "int32", scale)]
 
 
 def model(network: Network) -> onnx.ModelProto:
@@ -91,41 +92,51 @@ def _info(name: str, tensor: Tensor) -> onnx.ValueInfoProto:
 
 def _add(b: _Builder, layer: Layer, inputs: list[str], output: str) -> None:
     """Adds the operator of a layer on floats."""
+    if layer.kind == "Quantize":
+        # The quantiser behind it and the dequantiser in front of it do the work.
+        b.node("Identity", inputs, output)
+        return
+    inputs = [*inputs, *_constants(b, layer, output)]
+    b.node(layer.kind, inputs, output, **_attributes(layer))
+
+
+def _constants(b: _Builder, layer: Layer, output: str) -> list[str]:
+    """The operands of a layer that are no tensors of the network."""
     read = b.network.tensors[layer.inputs[0]].shape
     written = b.network.tensors[layer.output].shape
-    attributes: dict[str, object] = {}
-    if layer.kind in WINDOWS:
-        attributes = _window(layer)
     k = layer.kernel
     if layer.kind == "Conv":
-        shape = [written[1], read[1] // layer.groups, k, k]
-        inputs = b.product(layer, shape, inputs)
-    elif layer.kind == "ConvTranspose":
-        inputs = b.product(layer, [read[1], written[1], k, k], inputs)
-    elif layer.kind == "Gemm":
-        inputs = b.product(layer, [read[1], written[1]], inputs)
-    elif layer.kind == "Clip":
-        names = [f"{output}_{side}" for side in ("min", "max")]
-        inputs += [b.constant(n, v, np.float32) for n, v in zip(names, layer.numbers, strict=True)]
-    elif layer.kind == "LeakyRelu":
-        attributes = {"alpha": layer.numbers[0]}
-    elif layer.kind == "Concat":
-        attributes = {"axis": 1}
-    elif layer.kind == "Transpose":
-        attributes = {"perm": [int(n) for n in layer.numbers]}
-    elif layer.kind == "Reshape":
-        inputs = [*inputs, b.constant(f"{output}_dims", written, np.int64)]
-    elif layer.kind == "ReduceMean":
-        inputs = [*inputs, b.constant(f"{output}_axes", [2, 3], np.int64)]
-    if layer.kind == "Quantize":
-        b.nodes.append(helper.make_node("Identity", inputs, [output], f"Identity_{output}"))
-    else:
-        b.node(layer.kind, inputs, output, **attributes)
+        return b.weighted(layer, [written[1], read[1] // layer.groups, k, k])
+    if layer.kind == "ConvTranspose":
+        return b.weighted(layer, [read[1], written[1], k, k])
+    if layer.kind == "Gemm":
+        return b.weighted(layer, [read[1], written[1]])
+    if layer.kind == "Clip":
+        low, high = layer.numbers
+        bounds = {"min": low, "max": high}
+        return [b.constant(f"{output}_{n}", v, np.float32) for n, v in bounds.items()]
+    if layer.kind == "Reshape":
+        return [b.constant(f"{output}_dims", written, np.int64)]
+    if layer.kind == "ReduceMean":
+        return [b.constant(f"{output}_axes", [2, 3], np.int64)]
+    return []
 
 
-def _window(layer: Layer) -> dict[str, object]:
+def _attributes(layer: Layer) -> dict[str, Any]:
+    if layer.kind in WINDOWS:
+        return _window(layer)
+    if layer.kind == "LeakyRelu":
+        return {"alpha": layer.numbers[0]}
+    if layer.kind == "Concat":
+        return {"axis": 1}
+    if layer.kind == "Transpose":
+        return {"perm": [int(n) for n in layer.numbers]}
+    return {}
+
+
+def _window(layer: Layer) -> dict[str, Any]:
     both = [layer.kernel] * 2
-    found: dict[str, object] = {"kernel_shape": both, "strides": [layer.stride] * 2}
+    found: dict[str, Any] = {"kernel_shape": both, "strides": [layer.stride] * 2}
     if layer.kind in {"Conv", "ConvTranspose"}:
         found |= {"group": layer.groups, "dilations": [layer.dilation] * 2}
     if layer.kind == "Conv":
