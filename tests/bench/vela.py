@@ -1,6 +1,6 @@
 """Record what the compiler Vela does with small networks.
 
-    python tests/bench/vela.py --vela PATH/TO/vela [--match TEXT] [--out tests/targets/ethos-u55.yaml]
+    python tests/bench/vela.py --vela PATH/TO/vela --out tests/targets/ethos-u55.yaml
 
 Needs an environment with `ethos-u-vela` and `msgspec[yaml]`. Each network of
 `tests/targets/networks.py` is written as a TFLite file and compiled. An edge is fused where no
