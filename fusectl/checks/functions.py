@@ -68,10 +68,9 @@ def _other_bounds(candidate: Candidate) -> Outcomes:
         return None
     role = function_role(candidate)
     low, high, late = bounds(candidate, role)
-    wanted = [tuple(float(b.value) for b in pair) for pair in use.bounds]
-    if late or low is None or high is None or (low, high) in wanted:
+    if late or low is None or high is None or (low, high) in use.bounds:
         return None
-    shown = ", ".join(f"{number(a)} to {number(b)}" for a, b in wanted)
+    shown = ", ".join(f"{number(a)} to {number(b)}" for a, b in use.bounds)
     return [
         fail(
             role.node.label,

@@ -189,7 +189,7 @@ class FunctionUse:
     table: bool = False
     const: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
-    bounds: tuple[tuple[Spanned[str], ...], ...] = ()
+    bounds: tuple[tuple[float, ...], ...] = ()
     encoding: Literal["any", "same"] = "any"
 
 
