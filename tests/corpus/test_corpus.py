@@ -70,7 +70,7 @@ def test_text_never_fails(corpus: Path, cli: Callable[..., Outcome], chunk: int)
         assert "\x1b" not in outcome.out + outcome.err, where
 
 
-@pytest.mark.parametrize("target", (*TARGETS, *SAMPLED))
+@pytest.mark.parametrize("target", [*TARGETS, *SAMPLED])
 def test_json_is_what_the_schema_says(
     corpus: Path, cli: Callable[..., Outcome], target: str
 ) -> None:
