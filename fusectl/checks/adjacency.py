@@ -38,7 +38,10 @@ def no_requantize(candidate: Candidate, args: Args) -> Outcomes:
         "they change what it reads",
     )
     facts = candidate.operators.facts.get(candidate.producer.op)
+    reads_codes = candidate.operators.facts.get(consumer.op)
     if facts is None or not facts.quantized_output:
+        return found
+    if reads_codes is not None and reads_codes.quantized_output:
         return found
     made = fail(
         candidate.producer.node.label,

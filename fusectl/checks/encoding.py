@@ -32,7 +32,7 @@ def implied_by_codes(candidate: Candidate, args: Args) -> Outcomes:
     role = candidate.role_of(str(args["limit"]))
     if role is None:
         return None
-    low, high, late = _bounds(candidate, role)
+    low, high, late = bounds(candidate, role)
     if late:
         return [runtime(role.node.label, "a bound", late)]
     coded = candidate.consumer.outputs[0]
@@ -60,7 +60,7 @@ def implied_by_codes(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-def _bounds(candidate: Candidate, role: Role) -> tuple[float | None, float | None, str]:
+def bounds(candidate: Candidate, role: Role) -> tuple[float | None, float | None, str]:
     """Return a limit's bounds, or the run-time value that is one."""
     if candidate.operators.acts_as(role.op) == "Relu":
         return 0.0, float("inf"), ""

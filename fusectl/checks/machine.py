@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fusectl.checks.describe import constant, dtype_now, types
+from fusectl.checks.describe import dtype_now, types
+from fusectl.checks.functions import function_role, function_use
 from fusectl.checks.limits import limit_outcomes
+from fusectl.checks.parameters import parameter
 from fusectl.checks.pattern import (
     attribute_outcomes,
     constant_outcomes,
@@ -15,7 +17,7 @@ from fusectl.checks.pattern import (
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.types import BYTES
 from fusectl.match.candidate import Candidate
-from fusectl.tables.schema import Dtypes
+from fusectl.tables.schema import Dtypes, PathDoc
 from fusectl.tables.targets import size
 
 
@@ -84,45 +86,6 @@ def path_exists(candidate: Candidate, args: Args) -> Outcomes:
     return [found] if found else None
 
 
-def function_name(candidate: Candidate) -> tuple[str, str]:
-    """Return the consumer's function, or an empty name and why it cannot be identified."""
-    op = candidate.operators.acts_as(candidate.consumer.op)
-    facts = candidate.operators.facts.get(candidate.consumer.op)
-    if facts is None or facts.function_of is None:
-        return op, ""
-    how = facts.function_of
-    stated = candidate.consumer.node.attrs.get(how.attribute)
-    name = how.names.get(str(stated), str(stated) if not how.names else "")
-    if stated is None or not name:
-        return "", f"its attribute {how.attribute} is {stated}"
-    return name, ""
-
-
-@check(
-    "function-enabled", "unsupported-activation", lambda pattern, path: path.functions is not None
-)
-def function_enabled(candidate: Candidate, args: Args) -> Outcomes:
-    """The function is enabled on this path."""
-    path = candidate.path
-    if path is None or path.functions is None:
-        return None
-    name, trouble = function_name(candidate)
-    label = candidate.consumer.node.label
-    if trouble:
-        return [unknown(label, f"the function cannot be identified: {trouble}", where=path.span)]
-    enabled = ", ".join(path.functions) or "none"
-    if name not in path.functions:
-        return [
-            fail(
-                label,
-                f"{name} is not enabled on this path of {candidate.target.id}; enabled: {enabled}",
-                f"use one of {enabled} if the model allows it, or keep {label}",
-                path.span,
-            )
-        ]
-    return None
-
-
 @check(
     "path-constants",
     "not-constant",
@@ -136,19 +99,18 @@ def path_constants(candidate: Candidate, args: Args) -> Outcomes:
     names = [c.removesuffix("?") for c in path.const]
     names += [n for n, f in path.where.items() if f.const is not None]
     found = list(constant_outcomes(candidate, names) or ())
-    use = (path.functions or {}).get(function_name(candidate)[0])
+    use = function_use(candidate)
     if use is not None and use.const:
         found += _operands(candidate, use.const)
     return [_at_path(o, candidate) for o in found] or None
 
 
 def _operands(candidate: Candidate, names: tuple[str, ...]) -> Iterator[Outcome]:
-    from fusectl.checks.parameters import parameter
-
+    role = function_role(candidate)
     for name in names:
-        known = parameter(candidate.overlay, candidate.consumer, name)
+        known = parameter(candidate.overlay, role, name)
         if known.runtime:
-            yield runtime(candidate.consumer.node.label, f"its {name}", known.runtime)
+            yield runtime(role.node.label, f"its {name}", known.runtime)
 
 
 def _at_path(outcome: Outcome, candidate: Candidate) -> Outcome:
@@ -189,7 +151,7 @@ def dtypes_implemented(candidate: Candidate, args: Args) -> Outcomes:
     if path is None:
         return None
     wanted = path.dtypes
-    use = (path.functions or {}).get(function_name(candidate)[0])
+    use = function_use(candidate)
     source = next((v for v in candidate.producer.inputs if v), "")
     places: tuple[tuple[str, str, tuple[str, ...], dict[str, str]], ...] = (
         ("input", source, use.dtypes if use and use.dtypes else wanted.input, {}),
@@ -280,31 +242,52 @@ def opset_in_table(candidate: Candidate, args: Args) -> Outcomes:
 def grouping_has_code(candidate: Candidate, args: Args) -> Outcomes:
     """The fused form has code for this grouping of the convolution."""
     path = candidate.path
-    if path is None or path.grouping is None or not path.grouping.groups:
+    if path is None or path.grouping is None:
         return None
+    return [*_groups(candidate, path), *_strides(candidate, path)] or None
+
+
+def _groups(candidate: Candidate, path: PathDoc) -> Iterator[Outcome]:
     stated = candidate.overlay.view.attr(candidate.producer.lead, "group")
     groups = stated if isinstance(stated, int) else 1
     kind = _grouping(candidate, groups)
-    if kind in path.grouping.groups:
-        return None
-    label = candidate.producer.node.label
-    return [
-        fail(
-            label,
-            f"{label} has {groups} groups ({kind}); the fused form has code for "
-            f"{', '.join(path.grouping.groups)} only: this fused computation cannot yet be "
-            "generated in this structure",
-            "keep the pair, switch this fusion off, or use a convolution with one group",
-            path.span,
-        )
-    ]
+    if path.grouping is None or not path.grouping.groups or kind in path.grouping.groups:
+        return
+    label = candidate.told_producer.label
+    yield fail(
+        label,
+        f"{label} has {groups} groups ({kind}); the fused form has code for "
+        f"{', '.join(path.grouping.groups)} only: this fused computation cannot yet be "
+        "generated in this structure",
+        "keep the pair, switch this fusion off, or use a convolution with one group",
+        path.span,
+    )
+
+
+def _strides(candidate: Candidate, path: PathDoc) -> Iterator[Outcome]:
+    stated = candidate.overlay.view.attr(candidate.producer.lead, "strides")
+    limit = path.grouping.max_stride if path.grouping else 0
+    strides = stated if isinstance(stated, tuple) else ()
+    if not limit or all(float(s) <= limit for s in strides):
+        return
+    label = candidate.told_producer.label
+    yield fail(
+        label,
+        f"{label} has strides {', '.join(str(s) for s in strides)}; above {limit} the machine "
+        "computes it in several operations, and the fused form has no code for that",
+        f"keep the pair, or use strides up to {limit}",
+        path.span,
+    )
 
 
 def _grouping(candidate: Candidate, groups: int) -> str:
     if groups == 1:
         return "one"
-    inputs = candidate.producer.inputs
-    dims = candidate.overlay.type_of(inputs[1]).dims if len(inputs) > 1 else None
+    lead = candidate.producer.lead
+    facts = candidate.operators.facts.get(lead.op)
+    # Operators on codes have scale and zero point behind each operand.
+    place = 3 if facts is not None and facts.quantized_output else 1
+    dims = candidate.overlay.type_of(lead.inputs[place]).dims if len(lead.inputs) > place else None
     return "depthwise" if dims and len(dims) > 1 and dims[1] == 1 else "many"
 
 
@@ -327,44 +310,6 @@ def result_may_be_returned(candidate: Candidate, args: Args) -> Outcomes:
             path.span,
         )
     ]
-
-
-@check(
-    "table-complete",
-    "lut-incomplete",
-    lambda pattern, path: any(f.table for f in (path.functions or {}).values()),
-)
-def table_complete(candidate: Candidate, args: Args) -> Outcomes:
-    """The function's table can be built: its output encoding is constant."""
-    path = candidate.path
-    use = (path.functions or {}).get(function_name(candidate)[0]) if path else None
-    if path is None or use is None or not use.table:
-        return None
-    overlay, found = candidate.overlay, []
-    for reader, _ in overlay.users(candidate.consumer.outputs[0]):
-        if candidate.operators.acts_as(reader.op) != "QuantizeLinear":
-            continue
-        for what, value in zip(("scale", "zero point"), reader.inputs[1:3], strict=False):
-            if value and not overlay.is_constant(value):
-                found.append(
-                    fail(
-                        reader.label,
-                        f"the {what} of the output encoding, {value}, arrives at run time",
-                        f"make {value} a constant, so that the table can be filled",
-                        path.span,
-                    )
-                )
-    facts = candidate.operators.functions.get(candidate.consumer.op)
-    if facts is not None and not facts.table:
-        found.append(
-            fail(
-                candidate.consumer.node.label,
-                f"{candidate.consumer.op} is no function of one number: no table can hold it "
-                f"({constant(overlay, candidate.consumer.inputs[-1])})",
-                where=path.span,
-            )
-        )
-    return found or None
 
 
 @check("row-fits", "over-budget")

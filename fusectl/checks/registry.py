@@ -76,8 +76,8 @@ ALWAYS: tuple[str, ...] = (
 """Checks that run on every candidate."""
 
 TARGET: tuple[str, ...] = (
-    "function-enabled", "dtypes-implemented", "shapes-in-table", "opset-in-table",
-    "grouping-has-code", "result-may-be-returned", "table-complete", "row-fits",
+    "function-enabled", "function-encoding", "dtypes-implemented", "shapes-in-table",
+    "opset-in-table", "grouping-has-code", "result-may-be-returned", "table-complete", "row-fits",
     "path-attributes", "path-constants", "path-values", "path-operands", "profitable",
     "path-enabled",
 )  # fmt: skip

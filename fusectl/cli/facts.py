@@ -41,11 +41,12 @@ def fact(key: str, value: object) -> str:
 
 
 def words(value: object) -> str:
-    """Return a value of a table: lists with commas, mappings and records in brackets."""
+    """Return a value of a table: lists with commas, whatever is in them in brackets."""
     if isinstance(value, Spanned):
         return words(value.value)
     if isinstance(value, tuple):
-        return ", ".join(map(words, value)) if value else "none"
+        listed = (f"[{words(v)}]" if isinstance(v, tuple) else words(v) for v in value)
+        return ", ".join(listed) if value else "none"
     if isinstance(value, dict):
         return ", ".join(_entry(name, entry) for name, entry in value.items()) or "none"
     if dataclasses.is_dataclass(value):

@@ -74,8 +74,10 @@ def _form(found: Candidate) -> Becomes:
 def _inputs(found: Candidate, main: Role, gone: set[str]) -> tuple[str, ...]:
     """The fused form's inputs: those of the main node first, in its order."""
     if found.rule.operands:
-        named = (found.bound.get(o, "") for o in found.rule.operands)
-        return tuple(v for v in named if v)
+        named = [found.bound.get(o, "") for o in found.rule.operands]
+        while named and not named[-1]:
+            named.pop()
+        return tuple(named)
     first: list[str] = []
     for value in main.group.inputs:
         if value in gone and main is found.consumer:

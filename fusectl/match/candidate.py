@@ -135,7 +135,22 @@ class Candidate:
         """The nodes to tell as standing between, in order."""
         core = self.producer.group.core
         first = (core[2],) if core and not self.producer.held else ()
-        return (*first, *(b.group.last for b in self.between))
+        told = self.told_consumer
+        joined = self.consumer.group.members if told is not self.consumer.node else ()
+        last = (m for m in joined if m.outputs[:1] == told.inputs[:1])
+        return (*first, *(b.group.last for b in self.between), *last)
+
+    @property
+    def told_consumer(self) -> Node:
+        """The node to tell as consumer: of an operator that a quantiser joined, that operator."""
+        core = self.consumer.group.core
+        return core[1] if core and not self.consumer.held else self.consumer.node
+
+    @property
+    def told_op(self) -> str:
+        """The operator to tell as consumer."""
+        told = self.told_consumer
+        return self.consumer.op if told is self.consumer.node else told.op
 
     def role_of(self, value: str) -> Role | None:
         """Return what plays the node that makes a value of the pattern."""

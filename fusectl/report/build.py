@@ -140,7 +140,7 @@ class _Builder:
 
     def _decision(self, view: GraphView, ruling: Ruling, structure: str) -> Decision:
         found = ruling.candidate
-        producer, consumer = found.told_producer, found.consumer.node
+        producer, consumer = found.told_producer, found.told_consumer
         source = consumer.source or producer.source
         return Decision(
             self._id(ruling.id),
@@ -177,7 +177,7 @@ class _Builder:
         if group is None:
             return None
         domain, _, op_type = group.op.rpartition(".")
-        function = group.function or ruling.candidate.consumer.op
+        function = group.function or ruling.candidate.told_op
         return FusedNode(op_type, domain, group.inputs, group.outputs, function)
 
     def _finding(self, checked: Checked) -> Finding:

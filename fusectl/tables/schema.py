@@ -184,11 +184,13 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True)
 class FunctionUse:
-    """How a path has a function: by table, and which of its operands must be constant."""
+    """How a path has a function: by table, with which constants, types, bounds and encodings."""
 
     table: bool = False
     const: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    bounds: tuple[tuple[float, ...], ...] = ()
+    encoding: Literal["any", "same"] = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +204,10 @@ class Dtypes:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Convolution groups that have code for the fused form (empty: all), and splits."""
+    """Convolution groups and strides that have code for the fused form (empty: all), and splits."""
 
     groups: tuple[Literal["one", "many", "depthwise"], ...] = ()
+    max_stride: int = 0
     splits: tuple[str, ...] = ()
 
 

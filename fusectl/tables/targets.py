@@ -198,6 +198,7 @@ def _check_path(name: str, path: PathDoc, rule: Rule, problems: list[Problem]) -
                 message = f"{name}: {form} is no form; one is like n, 1xn, mx1, cx1x1 or scalar"
                 problems.append(Problem(limit.span, message))
     values = {v for p in rule.patterns for n in p.nodes for v in (*n.inputs, *n.outputs)}
+    _check_functions(name, path, values, problems)
     named = [
         *path.where,
         *path.only,
@@ -211,6 +212,16 @@ def _check_path(name: str, path: PathDoc, rule: Rule, problems: list[Problem]) -
         if value not in values:
             hint = did_you_mean(value, values)
             problems.append(Problem(path.span, f"{name}: {value} is no value of the rule", hint))
+
+
+def _check_functions(name: str, path: PathDoc, values: set[str], problems: list[Problem]) -> None:
+    for function, use in (path.functions or {}).items():
+        if any(len(pair) != 2 for pair in use.bounds):
+            message = f"{name}: bounds of {function} are pairs, a lower and an upper one"
+            problems.append(Problem(path.span, message))
+        if use.encoding == "same" and not {"xs", "qs"} <= values:
+            message = f"{name}: encoding is for rules on codes, with scales xs and qs"
+            problems.append(Problem(path.span, message))
 
 
 def _expand(step: PassDoc, others: list[str]) -> PassDoc:

@@ -8,6 +8,9 @@ import msgspec
 
 BROKEN = Path(__file__).with_name("broken.yaml")
 TARGETS = ("ideal", "lut-npu", "onnxruntime-cpu")
+"""Every model is tried on these."""
+SAMPLED = ("ethos-u55",)
+"""A sample of the models is tried on these; `sweep.py --target` tries all."""
 
 
 def models(corpus: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from fusectl import api
 from fusectl.errors import FusectlError
 from fusectl.report.schema import report_schema
-from tests.corpus.models import TARGETS, is_broken, models, sample
+from tests.corpus.models import SAMPLED, TARGETS, is_broken, models, sample
 from tests.run_cli import Outcome
 
 CHUNKS = 20
@@ -70,7 +70,7 @@ def test_text_never_fails(corpus: Path, cli: Callable[..., Outcome], chunk: int)
         assert "\x1b" not in outcome.out + outcome.err, where
 
 
-@on_targets
+@pytest.mark.parametrize("target", [*TARGETS, *SAMPLED])
 def test_json_is_what_the_schema_says(
     corpus: Path, cli: Callable[..., Outcome], target: str
 ) -> None:

@@ -113,6 +113,14 @@ def test_targets_that_extend_one_another(tmp_path: Path) -> None:
         ("paths: {matmul-bias: {source: s, const: [bias]}}", "bias is no value of the rule"),
         ("paths: {matmul-bias: {source: s, row_bytes: many}}", "row_bytes many is no size"),
         ("paths: {matmul-bais: {source: s}}", "unknown rule matmul-bais in paths"),
+        (
+            "paths: {conv-codes: {source: s, functions: {Clip: {bounds: [[0, 6, 9]]}}}}",
+            "bounds of Clip are pairs",
+        ),
+        (
+            "paths: {matmul-bias: {source: s, functions: {Relu: {encoding: same}}}}",
+            "encoding is for rules on codes",
+        ),
     ],
 )
 def test_what_is_refused(line: str, message: str, tmp_path: Path) -> None:
