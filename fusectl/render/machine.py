@@ -1,10 +1,12 @@
-"""JSON for machines: the whole report, or one decision per line."""
+"""JSON for machines: a whole report, or one decision, finding or change per line."""
 
 from __future__ import annotations
 
 import msgspec
 
 from fusectl.render.options import Options
+from fusectl.report.comparison import Comparison
+from fusectl.report.lint import LintReport
 from fusectl.report.types import Report
 
 
@@ -17,6 +19,28 @@ def to_jsonl(report: Report, options: Options) -> bytes:
     """Return one decision per line: its own fields after the model's path and the target's id."""
     head = {"model": report.model.path, "target": report.target.id}
     lines = (msgspec.json.encode(head | msgspec.to_builtins(d)) + b"\n" for d in report.decisions)
+    return _visible(b"".join(lines))
+
+
+def lint_json(report: LintReport) -> bytes:
+    """Return what ``lint`` found as indented JSON."""
+    return _visible(report.json(indent=2)) + b"\n"
+
+
+def lint_jsonl(report: LintReport) -> bytes:
+    """Return one finding per line."""
+    return _visible(b"".join(msgspec.json.encode(f) + b"\n" for f in report.findings))
+
+
+def comparison_json(comparison: Comparison) -> bytes:
+    """Return a comparison as indented JSON."""
+    return _visible(comparison.json(indent=2)) + b"\n"
+
+
+def comparison_jsonl(comparison: Comparison) -> bytes:
+    """Return one change per line: its own fields after the labels of both sides."""
+    head = {"a": comparison.a.label, "b": comparison.b.label}
+    lines = (msgspec.json.encode(head | msgspec.to_builtins(c)) + b"\n" for c in comparison.changes)
     return _visible(b"".join(lines))
 
 
