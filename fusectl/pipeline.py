@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,21 @@ from fusectl.decide import decide
 from fusectl.decide.engine import Options
 from fusectl.errors import UsageError, did_you_mean
 from fusectl.graph import load_model
+from fusectl.graph.view import ModelView
 from fusectl.report.build import build
 from fusectl.report.types import Report
 from fusectl.tables import Catalog, Target, load_catalog
 
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A report together with the model that it is about."""
+
+    report: Report
+    model: ModelView
 
 
 def explain(
@@ -38,6 +48,21 @@ def explain(
     fusions that round differently; ``skip`` names rules to switch off.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
+    return survey(
+        model, target, rules=rules, equivalence=equivalence, skip=skip, progress=progress
+    ).report
+
+
+def survey(
+    model: str | Path | onnx.ModelProto,
+    target: str | Target | None = None,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+    equivalence: str = "",
+    skip: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Survey:
+    """Explain as ``explain`` does, and return the model as well."""
     catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
     name = target or catalog.defaults.target
     chosen = name if isinstance(name, Target) else catalog.target(name)
@@ -48,7 +73,7 @@ def explain(
     with _no_collection():
         loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
         runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
-        return build(loaded, chosen, catalog.operators, runs)
+        return Survey(build(loaded, chosen, catalog.operators, runs), loaded)
 
 
 def load_rules(*paths: str | Path) -> Catalog:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
@@ -177,7 +178,10 @@ class GraphView:
 
 @dataclass(slots=True, eq=False)
 class ModelView:
-    """A model: where it came from and its scopes in reading order, the main graph first."""
+    """A model: where it came from and its scopes in reading order, the main graph first.
+
+    ``external`` are the files beside the model's own that anything was asked of.
+    """
 
     path: str
     sha256: str
@@ -185,6 +189,7 @@ class ModelView:
     opsets: Mapping[str, int]
     graphs: list[GraphView] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    external: set[Path] = field(default_factory=set)
 
     @property
     def node_count(self) -> int:

@@ -11,6 +11,18 @@ __all__ = ["COMPARISON_FORMATS", "ComparisonRenderer", "render_comparison"]
 ComparisonRenderer = Callable[[Comparison], str | bytes]
 
 
+def _text(comparison: Comparison) -> str:
+    from fusectl.render.comparison_text import to_comparison_text
+
+    return to_comparison_text(comparison)
+
+
+def _concise(comparison: Comparison) -> str:
+    from fusectl.render.comparison_text import to_comparison_concise
+
+    return to_comparison_concise(comparison)
+
+
 def _json(comparison: Comparison) -> bytes:
     from fusectl.render.machine import comparison_json
 
@@ -24,6 +36,8 @@ def _jsonl(comparison: Comparison) -> bytes:
 
 
 COMPARISON_FORMATS: dict[str, ComparisonRenderer] = {
+    "text": _text,
+    "concise": _concise,
     "json": _json,
     "jsonl": _jsonl,
 }
