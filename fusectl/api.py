@@ -7,15 +7,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
 from fusectl.compare import Account, account, compare, wiring
 from fusectl.errors import UsageError
+from fusectl.lint.lockfile import write_lock
+from fusectl.lint.prepare import Asked, prepare
+from fusectl.lint.run import lint
 from fusectl.pipeline import explain, load_rules, survey
 from fusectl.report.comparison import Comparison
+from fusectl.report.lint import LintReport
 from fusectl.report.types import SCHEMA, Report
 from fusectl.tables import Catalog, Rule, Target
 from fusectl.tables.digest import tables_digest
@@ -25,6 +30,7 @@ __all__ = [
     "compare_reports",
     "compare_targets",
     "explain",
+    "lint_models",
     "load_rules",
     "load_target",
     "read_report",
@@ -96,3 +102,50 @@ def compare_targets(
 def _account(model: str | Path, target: Target, catalog: Catalog) -> Account:
     found = survey(model, target, rules=catalog)
     return account(found.report, tables_digest(catalog, target), wiring(found.model))
+
+
+def lint_models(
+    *models: str | Path,
+    target: str | Path = "",
+    config: str | Path = "",
+    baseline: str | Path = "",
+    rules: Iterable[str | Path] = (),
+    update_baseline: bool = False,
+    accept: Iterable[str] = (),
+    jobs: int = 0,
+    timeout: float = 0.0,
+    cache: bool = True,
+    today: datetime.date | None = None,
+    folder: str | Path = ".",
+    progress: Callable[[str, int], None] | None = None,
+) -> LintReport:
+    """Hold models against the lock file and the policy, as ``fusectl lint`` does.
+
+    Without ``models`` those of the policy are linted, which is looked for from ``folder`` up
+    unless ``config`` names it. ``update_baseline`` writes the lock file, ``accept`` takes the
+    changes with these fingerprints into it. ``jobs`` is the number of processes (0: as many as
+    there are cores), ``timeout`` the seconds for one model (0: the policy's, else 120), ``today``
+    the day on which suppressions are held to their expiry. ``progress`` is called with the model
+    that is done and with how many there are. Raises FusectlError where the input is unusable.
+    """
+    asked = Asked(
+        Path(folder),
+        tuple(map(str, models)),
+        str(target) if target else "",
+        str(config) if config else "",
+        str(baseline) if baseline else "",
+        tuple(map(str, rules)),
+        update_baseline,
+        tuple(accept),
+        jobs,
+        timeout,
+        cache,
+        today,
+    )
+    request, path = prepare(asked)
+    total = len(request.models) * len(request.targets)
+    told = (lambda model: progress(model, total)) if progress is not None else None
+    result = lint(request, told)
+    if result.lock is not None and result.lock != request.lock:
+        write_lock(path, result.lock)
+    return result.report

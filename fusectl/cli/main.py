@@ -19,6 +19,7 @@ import click
 from fusectl import __version__
 from fusectl.cli.compare import compare
 from fusectl.cli.explain import explain
+from fusectl.cli.lint import lint
 from fusectl.cli.output import tell
 from fusectl.cli.reasons import reasons
 from fusectl.cli.rules import rules
@@ -50,7 +51,7 @@ def fusectl() -> None:
     """Explain which operators of an ONNX model fuse on a machine, which do not, and why."""
 
 
-for command in (explain, compare, rules, targets, reasons):
+for command in (explain, lint, compare, rules, targets, reasons):
     fusectl.add_command(command)
 
 

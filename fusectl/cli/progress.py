@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -30,6 +31,51 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     finally:
         timer.cancel()
         shown.stop()
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[str, int], None]]:
+    """Yield a function that takes what is done and how much there is; a bar after a second."""
+    if not sys.stderr.isatty():
+        yield _count_nothing
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield _count_nothing
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    began = time.monotonic()
+    with Progress(*columns, console=console, transient=True, disable=False) as bar:
+        bar.stop()
+        task = bar.add_task(what, total=None)
+        shown = False
+
+        def step(name: str, total: int) -> None:
+            nonlocal shown
+            if not shown and time.monotonic() - began > _PATIENCE:
+                shown = True
+                bar.start()
+            bar.update(task, advance=1, total=total)
+
+        yield step
+
+
+def _count_nothing(name: str, total: int) -> None:
+    pass
 
 
 def _ignore(text: str) -> None:

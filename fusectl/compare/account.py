@@ -30,7 +30,8 @@ class Account(Record, frozen=True, gc=False):
 
     ``tables`` is a digest of the rules and the target, empty where it is not known. ``sources``
     are the exporter's lines, one for each answer. ``lines`` has for a rule and a reason where the
-    requirement is written. ``wiring`` has every node, or nothing where the model is not at hand;
+    requirement is written. ``swallowed`` are scope and name of values that are gone in what fuses.
+    ``wiring`` has every node, or nothing where the model is not at hand;
     ``removed`` says of a value why a pass removed the node that makes it.
     """
 
@@ -44,6 +45,7 @@ class Account(Record, frozen=True, gc=False):
     answers: tuple[Answer, ...]
     sources: tuple[str, ...] = ()
     lines: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    swallowed: tuple[tuple[str, str], ...] = ()
     wiring: tuple[Wire, ...] = ()
     removed: dict[str, str] = msgspec.field(default_factory=dict)
 
@@ -66,6 +68,12 @@ def account(report: Report, tables: str = "", wires: Iterable[Wire] = ()) -> Acc
         tuple(map(_answer, report.decisions)),
         tuple(d.source or "" for d in report.decisions),
         lines,
+        tuple(
+            (scope_of(d.edge.consumer), value)
+            for d in report.decisions
+            if d.verdict == "fuse"
+            for value in d.swallows
+        ),
         tuple(wires),
         {e.node.output: e.why for e in report.eliminated},
     )

@@ -50,10 +50,24 @@ def read_policy(path: Path, shown: str, known: Callable[[Policy], Iterable[str]]
     # What is sound is checked also where something else is not, so that all is told at once.
     sound = policy if isinstance(policy, Policy) else Reader().read(_sound(tree), Policy, "")
     if isinstance(sound, Policy):
-        _check(sound, reader, frozenset(known(sound)))
+        lacking = list(_lacking(sound, path.parent))
+        for text in lacking:
+            reader.fail(text.span, f"{text.value}: no such file or folder")
+        # Without all rules at hand nothing can be said of their names.
+        _check(sound, reader, None if lacking else frozenset(known(sound)))
     if reader.problems or not isinstance(policy, Policy):
         raise TableError(reader.problems)
     return policy
+
+
+def _lacking(policy: Policy, folder: Path) -> Iterator[Text]:
+    """Yield paths of rules and target files that lead nowhere."""
+    for text in policy.rules:
+        if not (folder / text.value).exists():
+            yield text
+    for text in policy.targets:
+        if text.value.endswith((".yaml", ".yml")) and not (folder / text.value).is_file():
+            yield text
 
 
 def _sound(tree: Node) -> Node:
@@ -96,7 +110,7 @@ def patterns(entries: Iterable[Text | EdgePattern]) -> Iterator[EdgePattern]:
         yield entry if isinstance(entry, EdgePattern) else EdgePattern(entry.span, entry)
 
 
-def _check(policy: Policy, reader: Reader, rules: frozenset[str]) -> None:
+def _check(policy: Policy, reader: Reader, rules: frozenset[str] | None) -> None:
     for name, level in policy.severity.items():
         if name not in REASONS and name not in CODES:
             hint = did_you_mean(name, (*REASONS, *CODES)) or "fusectl reasons lists the reasons"
@@ -124,7 +138,7 @@ def _check_budget(budget: Budget, reader: Reader) -> None:
         reader.fail(budget.max_unfused.span, "max_unfused must not be negative")
 
 
-def _check_suppression(doc: SuppressionDoc, reader: Reader, rules: frozenset[str]) -> None:
+def _check_suppression(doc: SuppressionDoc, reader: Reader, rules: frozenset[str] | None) -> None:
     if not doc.reason.value.strip():
         reader.fail(doc.reason.span, "a suppression says why: its reason is empty")
     if doc.fingerprint is None and doc.rule is None:
@@ -148,8 +162,8 @@ def _check_suppression(doc: SuppressionDoc, reader: Reader, rules: frozenset[str
         reader.fail(doc.expires.span, message, "a date is like 2027-03-31")
 
 
-def _rule(rule: Text | None, reader: Reader, rules: frozenset[str]) -> None:
-    if rule is not None and rule.value not in rules:
+def _rule(rule: Text | None, reader: Reader, rules: frozenset[str] | None) -> None:
+    if rule is not None and rules is not None and rule.value not in rules:
         wild = "no wildcards here: name one rule" if "*" in rule.value else ""
         hint = wild or did_you_mean(rule.value, rules) or "fusectl rules list shows them"
         reader.fail(rule.span, f"unknown rule {rule.value}", hint)

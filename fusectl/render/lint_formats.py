@@ -11,6 +11,18 @@ __all__ = ["LINT_FORMATS", "LintRenderer", "render_lint"]
 LintRenderer = Callable[[LintReport], str | bytes]
 
 
+def _text(report: LintReport) -> str:
+    from fusectl.render.lint_text import to_lint_text
+
+    return to_lint_text(report)
+
+
+def _concise(report: LintReport) -> str:
+    from fusectl.render.lint_text import to_lint_concise
+
+    return to_lint_concise(report)
+
+
 def _json(report: LintReport) -> bytes:
     from fusectl.render.machine import lint_json
 
@@ -24,6 +36,8 @@ def _jsonl(report: LintReport) -> bytes:
 
 
 LINT_FORMATS: dict[str, LintRenderer] = {
+    "text": _text,
+    "concise": _concise,
     "json": _json,
     "jsonl": _jsonl,
 }
