@@ -19,8 +19,9 @@ from fusectl.cli.output import tell, write
 from fusectl.cli.pages import checks_page, rule_page, support_table, target_page
 from fusectl.cli.sources import rule_documents
 from fusectl.errors import FusectlError, UsageError
+from fusectl.lint.schema import policy_schema
 from fusectl.reasons import REASONS, page
-from fusectl.report.schema import report_schema
+from fusectl.report.schema import comparison_schema, lint_schema, report_schema
 
 FOLDER = Path("docs/reference")
 WIDTH = 80
@@ -31,7 +32,11 @@ _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _EXITS = (
     ("0", "done, nothing to complain about"),
-    ("1", "done, and something is wrong: an example of a rule is not decided as it says"),
+    (
+        "1",
+        "done, and something is wrong: findings of `lint`, differences of `compare --exit-code`, "
+        "an example of a rule that is not decided as it says",
+    ),
     ("2", "the command line, a rule, a target or the model is unusable; standard error says why"),
     ("3", "a bug in fusectl; please report it"),
     ("130", "interrupted"),
@@ -40,6 +45,11 @@ _EXITS = (
 _ENVIRONMENT = (
     ("`NO_COLOR`", "no colours and no bold text, also on a terminal"),
     ("`COLUMNS`", "width of the text that does not go to a terminal; else 80"),
+    (
+        "`XDG_CACHE_HOME`",
+        "where `lint` remembers answers, in a folder `fusectl`; else the "
+        "platform's folder for caches",
+    ),
     ("`FUSECTL_DEBUG=1`", "show the traceback of a bug"),
 )
 
@@ -68,6 +78,9 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rules.md", _rules()
     yield "targets.md", _targets()
     yield "report.schema.json", json.dumps(report_schema(), indent=2) + "\n"
+    yield "comparison.schema.json", json.dumps(comparison_schema(), indent=2) + "\n"
+    yield "lint.schema.json", json.dumps(lint_schema(), indent=2) + "\n"
+    yield "policy.schema.json", json.dumps(policy_schema(), indent=2) + "\n"
 
 
 def _current(name: str) -> str:
