@@ -46,6 +46,7 @@ class Cache:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        self._tables: dict[tuple[Tables, str], str] = {}
 
     def get(self, task: Task, sha256: str) -> Account | None:
         """Return the account of a model with these contents, or None."""
@@ -98,7 +99,10 @@ class Cache:
     def _path(self, task: Task, sha256: str) -> Path | None:
         if self._folder is None:
             return None
-        parts = (_program(), _tables(task.tables, task.target), task.path.suffix.lower(), sha256)
+        which = (task.tables, task.target)
+        if which not in self._tables:
+            self._tables[which] = _digest(*which)
+        parts = (_program(), self._tables[which], task.path.suffix.lower(), sha256)
         name = hashlib.blake2b("\x1f".join(parts).encode(), digest_size=_DIGEST).hexdigest()
         return self._folder / name[:2] / name
 
@@ -163,8 +167,7 @@ def _program() -> str:
     return "\x1f".join(parts)
 
 
-@cache
-def _tables(tables: Tables, target: str) -> str:
+def _digest(tables: Tables, target: str) -> str:
     """Return a digest of every rule and target file, with its name: findings quote it."""
     hashed = hashlib.blake2b(digest_size=_DIGEST)
     files = [*sorted(rules_root().rglob("*.yaml"))]

@@ -27,15 +27,22 @@ def read_lock(path: Path, shown: str) -> Lock | None:
     """Return a lock file, or None where there is none. Raises TableError, UsageError."""
     if not path.exists():
         return None
+    try:
+        return _read(read(path), shown)
+    except TableError as error:
+        help = "fusectl lint --update-baseline writes it anew, once it is out of the way"
+        raise TableError(
+            Problem(p.span, p.message, p.help or help) for p in error.problems
+        ) from None
+
+
+def _read(text: str, shown: str) -> Lock:
     reader = Reader()
-    found = reader.read(compose(read(path), shown), Lock, "the lock file")
+    found = reader.read(compose(text, shown), Lock, "the lock file")
     if isinstance(found, Lock):
         reader.problems += _problems(found)
     if reader.problems or not isinstance(found, Lock):
-        raise TableError(
-            Problem(p.span, p.message, p.help or "fusectl lint --update-baseline writes it anew")
-            for p in reader.problems
-        )
+        raise TableError(reader.problems)
     return found
 
 

@@ -21,6 +21,8 @@ import fusectl
 from fusectl.lint.task import Failed, Linted, Task
 from fusectl.lint.worker import Reply, receive, send
 
+WORKER = ("-P", "-m", "fusectl.lint.worker")
+"""What Python runs as a worker. Without -P a file of the user's could take a module's place."""
 Answer = tuple[int, Linted | Failed]
 
 
@@ -120,7 +122,7 @@ class _Member(threading.Thread):
         root = str(Path(fusectl.__file__).resolve().parents[1])
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH", "")])]
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "fusectl.lint.worker"],
+            [sys.executable, *WORKER],
             cwd=self._folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

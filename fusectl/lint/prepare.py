@@ -17,7 +17,7 @@ from fusectl.lint.read import empty_policy, find_policy, read_policy
 from fusectl.lint.run import Request
 from fusectl.lint.scope import path_matches
 from fusectl.lint.task import Tables
-from fusectl.lint.work import default_target, rule_ids, target_of
+from fusectl.lint.work import default_target, forget, rule_ids, target_of
 
 SECONDS = 120.0
 """How long one model may take on one target."""
@@ -43,6 +43,7 @@ class Asked:
 
 def prepare(asked: Asked) -> tuple[Request, Path]:
     """Return the request and the path of its lock file. Raises FusectlError."""
+    forget()
     here = asked.folder.resolve()
     config = here / asked.config if asked.config else find_policy(here)
     root = _root(asked, here, config)

@@ -36,6 +36,12 @@ def target_of(tables: Tables, name: str) -> tuple[Target, str]:
     return target, tables_digest(catalog, target)
 
 
+def forget() -> None:
+    """Read tables anew the next time: between two runs somebody may have edited them."""
+    _catalog.cache_clear()
+    target_of.cache_clear()
+
+
 def default_target(tables: Tables) -> str:
     """Return the target of those who name none."""
     return _catalog(tables).defaults.target
