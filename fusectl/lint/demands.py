@@ -111,14 +111,16 @@ class Demands:
         fused = sum(a.verdict == "fuse" for a in self._account.answers)
         if budget.max_unfused is not None and total - fused > budget.max_unfused.value:
             span = budget.max_unfused.span
-            text = f"{total - fused} candidates do not fuse; at most {budget.max_unfused.value} may"
+            left = _do(total - fused, "do not fuse", "does not fuse")
+            text = f"{left}; at most {budget.max_unfused.value} may"
             yield self._over(text, span.line, span.column, "max_unfused")
         if budget.min_fused is not None:
             asked, span = budget.min_fused.value, budget.min_fused.span
             share = asked.endswith("%")
             have = _PERCENT * fused / total if share and total else float(fused)
             if have < float(asked.rstrip("%")) and (total or not share):
-                shown = f"{fused} of {total} candidates fuse" + (f" ({have:.1f}%)" if share else "")
+                shown = f"{fused} of {_do(total, 'fuse', 'fuses')}"
+                shown += f" ({have:.1f}%)" if share else ""
                 yield self._over(f"{shown}; at least {asked} must", span.line, span.column, asked)
 
     def _over(self, text: str, line: int, column: int, which: str) -> LintFinding:
@@ -165,6 +167,10 @@ class Demands:
             source,
             key,
         )
+
+
+def _do(number: int, many: str, one: str) -> str:
+    return f"1 candidate {one}" if number == 1 else f"{number} candidates {many}"
 
 
 def _matches(pattern: EdgePattern, edge: Edge) -> bool:
