@@ -1,8 +1,9 @@
 """Which decisions of two answers are about the same edge.
 
 By ``id`` first, which rests on names; then by ``structure``, the operators around the edge; what
-is left is aligned in graph order. Names that are plain numbers are an exporter's counter and meet
-by chance in another file, so there they count only where the model is the same one.
+is left is aligned in graph order. In the same file only the ``id`` counts: what has another name is
+another edge. In another file names that are plain numbers do not count: they are the exporter's
+counter and meet by chance.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ class Match:
 
 
 def match(before: Sequence[Answer], after: Sequence[Answer], same_model: bool) -> list[Match]:
-    """Pair decisions. ``same_model`` says that both are about one file, so that names count."""
+    """Pair decisions. ``same_model`` says that both are about one file: there names are enough."""
     found = _Matcher(before, after)
     found.equal("id", lambda a: a.id if same_model or _named(a) else None, ragged=True)
+    if same_model:
+        return found.pairs
     found.equal("structure", lambda a: (a.rule, a.structure))
     for key in _KEYS:
         found.align(key)

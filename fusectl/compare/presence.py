@@ -68,6 +68,8 @@ class Presence:
     ) -> Told | None:
         edge, was = answer.edge, ("was" if self._when == "now" else "is")
         for node, found in ((edge.producer, producer), (edge.consumer, consumer)):
+            if found.op != node.op and found.label not in (node.name, node.output):
+                return self._replaced(node, found)
             if found.op != node.op:
                 here = "is now" if self._when == "now" else "was"
                 text = f"{node.label} {here} {found.op}, {was} {node.op}"
@@ -87,6 +89,14 @@ class Presence:
             return ()
         found = self._between(producer, consumer)
         return None if found is None else ("edge", *(w.op for w in found))
+
+    def _replaced(self, node: NodeRef, found: Wire) -> Told:
+        """Say that another node makes the value of one that is not there."""
+        if self._when == "now":
+            text = f"{node.label} ({node.op}) is gone: {found.label} ({found.op}) makes its value"
+            return Told(text, f"{node.op} is gone, {found.op} makes its value")
+        text = f"{node.label} ({node.op}) is new: {found.label} ({found.op}) made its value"
+        return Told(text, f"{node.op} is new, {found.op} made its value")
 
     def _path(self, answer: Answer, producer: Wire, consumer: Wire) -> Told | None:
         """Say what stands between the two, or that no way leads from one to the other."""

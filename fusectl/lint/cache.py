@@ -23,8 +23,7 @@ import msgspec
 
 import fusectl
 from fusectl.compare.account import Account
-from fusectl.lint.task import Tables, Task
-from fusectl.tables.resolve import rules_root, yaml_files
+from fusectl.lint.task import Task
 
 BOUND = 256 << 20
 """Bytes; the entries that were not used for the longest time go first."""
@@ -46,7 +45,6 @@ class Cache:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._tables: dict[tuple[Tables, str], str] = {}
 
     def get(self, task: Task, sha256: str) -> Account | None:
         """Return the account of a model with these contents, or None."""
@@ -99,10 +97,7 @@ class Cache:
     def _path(self, task: Task, sha256: str) -> Path | None:
         if self._folder is None:
             return None
-        which = (task.tables, task.target)
-        if which not in self._tables:
-            self._tables[which] = _digest(*which)
-        parts = (_program(), self._tables[which], task.path.suffix.lower(), sha256)
+        parts = (_program(), task.tables.key(task.target), task.path.suffix.lower(), sha256)
         name = hashlib.blake2b("\x1f".join(parts).encode(), digest_size=_DIGEST).hexdigest()
         return self._folder / name[:2] / name
 
@@ -165,15 +160,3 @@ def _program() -> str:
             if spec is not None and spec.origin:
                 parts.append(digest_of(Path(spec.origin)))
     return "\x1f".join(parts)
-
-
-def _digest(tables: Tables, target: str) -> str:
-    """Return a digest of every rule and target file, with its name: findings quote it."""
-    hashed = hashlib.blake2b(digest_size=_DIGEST)
-    files = [*sorted(rules_root().rglob("*.yaml"))]
-    files += yaml_files(tables.folder / path for path in tables.rules)
-    if (tables.folder / target).is_file():
-        files.append(tables.folder / target)
-    for path in files:
-        hashed.update(str(path).encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes())
-    return f"{target} {hashed.hexdigest()}"

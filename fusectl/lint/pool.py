@@ -23,6 +23,8 @@ from fusectl.lint.worker import Reply, receive, send
 
 WORKER = ("-P", "-m", "fusectl.lint.worker")
 """What Python runs as a worker. Without -P a file of the user's could take a module's place."""
+_START = 60.0
+"""Seconds that a process may take to start."""
 Answer = tuple[int, Linted | Failed]
 
 
@@ -103,9 +105,7 @@ class _Member(threading.Thread):
         except OSError as error:
             return Failed("model-crashed", f"no process can be started: {error.strerror or error}")
         self._late = False
-        timer = threading.Timer(self._seconds, self._give_up, (process,))
-        timer.daemon = True
-        timer.start()
+        timer = self._watch(process, self._seconds)
         try:
             send(_stream(process.stdin), task)
             reply = receive(_stream(process.stdout))
@@ -130,8 +130,22 @@ class _Member(threading.Thread):
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
         self._process = process
-        send(_stream(process.stdin), self._cache)
+        timer = self._watch(process, max(self._seconds, _START))
+        try:
+            send(_stream(process.stdin), self._cache)
+            receive(_stream(process.stdout))  # it is ready: only now a task's time begins
+        except (EOFError, OSError) as error:
+            self.stop()
+            raise OSError("a process ended while it started") from error
+        finally:
+            timer.cancel()
         return process
+
+    def _watch(self, process: subprocess.Popen[bytes], seconds: float) -> threading.Timer:
+        timer = threading.Timer(seconds, self._give_up, (process,))
+        timer.daemon = True
+        timer.start()
+        return timer
 
     def _give_up(self, process: subprocess.Popen[bytes]) -> None:
         self._late = True

@@ -16,8 +16,7 @@ from fusectl.lint.policy import BASELINE, Policy
 from fusectl.lint.read import empty_policy, find_policy, read_policy
 from fusectl.lint.run import Request
 from fusectl.lint.scope import path_matches
-from fusectl.lint.task import Tables
-from fusectl.lint.work import default_target, forget, rule_ids, target_of
+from fusectl.lint.tables import Tables, catalog, tables_of, target_of
 
 SECONDS = 120.0
 """How long one model may take on one target."""
@@ -43,7 +42,6 @@ class Asked:
 
 def prepare(asked: Asked) -> tuple[Request, Path]:
     """Return the request and the path of its lock file. Raises FusectlError."""
-    forget()
     here = asked.folder.resolve()
     config = here / asked.config if asked.config else find_policy(here)
     root = _root(asked, here, config)
@@ -52,7 +50,7 @@ def prepare(asked: Asked) -> tuple[Request, Path]:
     if config is not None:
         shown = _moved(str(config), here, root)
         policy = read_policy(
-            config, _as_typed(config, here), lambda p: rule_ids(_tables(root, p, own))
+            config, _as_typed(config, here), lambda p: catalog(_tables(root, p, own)).rules
         )
     tables = _tables(root, policy, own)
     baseline = _baseline(asked, policy, here, root)
@@ -93,7 +91,7 @@ def _root(asked: Asked, here: Path, config: Path | None) -> Path:
 
 
 def _tables(root: Path, policy: Policy, own: tuple[str, ...]) -> Tables:
-    return Tables(root, (*(text.value for text in policy.rules), *own))
+    return tables_of(root, (*(text.value for text in policy.rules), *own))
 
 
 def _baseline(asked: Asked, policy: Policy, here: Path, root: Path) -> Path:
@@ -153,7 +151,7 @@ def _targets(asked: Asked, policy: Policy, tables: Tables, here: Path) -> tuple[
         chosen = [(name, Span(""))]
     else:
         chosen = [(text.value, text.span) for text in policy.targets]
-    chosen = chosen or [(default_target(tables), Span(""))]
+    chosen = chosen or [(catalog(tables).defaults.target, Span(""))]
     ids: dict[str, str] = {}
     for name, span in chosen:
         try:

@@ -6,12 +6,11 @@ import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import get_args
 
 from fusectl.errors import Span, TableError, UsageError, did_you_mean
+from fusectl.lint.codes import CODES
 from fusectl.lint.policy import Budget, EdgePattern, Policy, SuppressionDoc, Text
 from fusectl.reasons import REASONS
-from fusectl.report.lint import Code
 from fusectl.tables.resolve import read
 from fusectl.yamlsrc import Mapping, Node, Reader, Scalar, Sequence, compose, compose_toml
 
@@ -19,7 +18,6 @@ NAMES = ("fusectl.yaml", "fusectl.yml")
 PYPROJECT = "pyproject.toml"
 _TABLE = ("tool", "fusectl")
 _SHARE = re.compile(r"(100|[0-9]{1,2})(\.[0-9]+)?%\Z|[0-9]+\Z")
-CODES: tuple[str, ...] = get_args(Code)
 
 
 def find_policy(start: Path) -> Path | None:

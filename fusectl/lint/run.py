@@ -18,8 +18,9 @@ from fusectl.lint.read import patterns
 from fusectl.lint.relock import relocked
 from fusectl.lint.severity import severity
 from fusectl.lint.suppress import Suppressions
-from fusectl.lint.task import Failed, Held, Linted, Tables, Task, fingerprint
-from fusectl.lint.work import judge, target_of
+from fusectl.lint.tables import Tables, target_of
+from fusectl.lint.task import Failed, Held, Linted, Task, fingerprint
+from fusectl.lint.work import judge
 from fusectl.report.lint import (
     SCHEMA,
     Code,
@@ -98,8 +99,8 @@ def _tasks(request: Request) -> Iterator[Task]:
             id = target_of(request.tables, target)[0].id
             held = None
             if lock is not None:
-                section = lock.models.get(model, {}).get(id)
-                held = Held(request.baseline, section, lock.targets.get(id))
+                known = lock.models.get(model, {})
+                held = Held(request.baseline, known.get(id), lock.targets.get(id), tuple(known))
             yield Task(
                 request.root / model,
                 model,

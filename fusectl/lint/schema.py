@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fusectl.errors import Span
+from fusectl.lint.codes import CODES
 from fusectl.lint.policy import Policy
-from fusectl.lint.read import CODES
 from fusectl.reasons import REASONS
 from fusectl.yamlsrc.reader import Spanned
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from fusectl.lint.codes import CODES
 from fusectl.lint.policy import Level, Policy
 from fusectl.report.lint import Code
-
-_INFO: frozenset[Code] = frozenset({"candidate-gone"})
 
 
 def severity(policy: Policy, code: Code, reason: str = "") -> Level:
@@ -14,6 +15,4 @@ def severity(policy: Policy, code: Code, reason: str = "") -> Level:
         stated = policy.severity.get(name)
         if stated is not None:
             return stated.value
-    if code == "unfused":
-        return "off"
-    return "info" if code in _INFO else "error"
+    return cast(Level, CODES[code][0])

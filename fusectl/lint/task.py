@@ -8,28 +8,21 @@ from pathlib import Path
 
 from fusectl.lint.locked import LockedTarget, Section
 from fusectl.lint.policy import Policy
+from fusectl.lint.tables import Tables
 from fusectl.report.lint import Code, LintedModel, LintFinding
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """How a worker finds rules and targets: files, as the user named them, from a folder."""
-
-    folder: Path
-    rules: tuple[str, ...]
-
-    def file(self, name: str) -> Path:
-        """Return a file as findings are to call it: as the user did, where that leads there."""
-        return Path(name) if Path.cwd() == self.folder else self.folder / name
-
-
-@dataclass(frozen=True, slots=True)
 class Held:
-    """What the lock file says of a model on a target. ``section`` is None where it has none."""
+    """What the lock file says of a model on a target. ``section`` is None where it has none.
+
+    ``others`` are the targets for which it has a section about the model.
+    """
 
     shown: str
     section: Section | None
     tables: LockedTarget | None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

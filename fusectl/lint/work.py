@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from pathlib import Path
 
 from fusectl.compare.account import Account, account, wiring
 from fusectl.errors import FusectlError, UsageError
 from fusectl.lint.accept import accepted
-from fusectl.lint.changes import Changed, change_findings
+from fusectl.lint.changes import Changed, again, change_findings
 from fusectl.lint.demands import Demands
 from fusectl.lint.locked import LockedTarget, Section, section
 from fusectl.lint.places import Places
 from fusectl.lint.severity import severity
-from fusectl.lint.task import Failed, Linted, Tables, Task, fingerprint
-from fusectl.pipeline import load_rules, survey
+from fusectl.lint.tables import catalog, target_of
+from fusectl.lint.task import Failed, Linted, Task, fingerprint
+from fusectl.pipeline import survey
 from fusectl.report.lint import LintedModel, LintFinding, Place
-from fusectl.tables import Catalog, Target
-from fusectl.tables.digest import tables_digest
-
-
-@lru_cache(maxsize=1)
-def _catalog(tables: Tables) -> Catalog:
-    return load_rules(*(tables.file(path) for path in tables.rules))
-
-
-@lru_cache(maxsize=16)
-def target_of(tables: Tables, name: str) -> tuple[Target, str]:
-    """Return a target and the digest of all tables that decide on it. Raises FusectlError."""
-    catalog = _catalog(tables)
-    file = tables.file(name)
-    is_file = name not in catalog.documents and file.suffix in (".yaml", ".yml")
-    target = catalog.target(str(file) if is_file else name)
-    return target, tables_digest(catalog, target)
-
-
-def forget() -> None:
-    """Read tables anew the next time: between two runs somebody may have edited them."""
-    _catalog.cache_clear()
-    target_of.cache_clear()
-
-
-def default_target(tables: Tables) -> str:
-    """Return the target of those who name none."""
-    return _catalog(tables).defaults.target
-
-
-def rule_ids(tables: Tables) -> frozenset[str]:
-    """Return the ids of all rules. Raises FusectlError."""
-    return frozenset(_catalog(tables).rules)
 
 
 def explained(task: Task) -> tuple[Account, frozenset[Path]]:
@@ -58,7 +25,7 @@ def explained(task: Task) -> tuple[Account, frozenset[Path]]:
     Its paths to rules are those of the policy's folder, wherever it runs.
     """
     target, digest = target_of(task.tables, task.target)
-    found = survey(task.path, target, rules=_catalog(task.tables))
+    found = survey(task.path, target, rules=catalog(task.tables))
     return account(found.report, digest, wiring(found.model)), frozenset(found.model.external)
 
 
@@ -86,7 +53,7 @@ def judge(task: Task, found: Account) -> Linted:
     left: list[Changed] = []
     held, now = task.held, fresh
     if held is not None and held.section is None:
-        findings += _unlocked(task, found)
+        findings += _unlocked(task, found, held.others)
     elif held is not None and held.section is not None and not task.update:
         changed = change_findings(task, held, held.section, found, places)
         taken = [c for c in changed if c.finding.fingerprint in task.accept]
@@ -114,12 +81,16 @@ def _section(old: Section, found: Account, taken: list[Changed], left: list[Chan
     return accepted(old, found, [c.difference for c in taken], [c.difference for c in left])
 
 
-def _unlocked(task: Task, found: Account) -> list[LintFinding]:
+def _unlocked(task: Task, found: Account, others: tuple[str, ...]) -> list[LintFinding]:
     level = severity(task.policy, "model-unlocked")
     key = fingerprint("model-unlocked", task.model, found.target)
     if level == "off" or task.update or key in task.accept:
         return []
     text = f"the lock file has no section for it on {found.target}"
+    help = "update the lock file and commit it"
+    if others:
+        told = again(("fusectl", "compare", others[0], found.target, "--model", task.model))
+        help = f"{told} shows what differs; then {help}"
     return [
         LintFinding(
             "model-unlocked",
@@ -128,7 +99,7 @@ def _unlocked(task: Task, found: Account) -> list[LintFinding]:
             found.target,
             text,
             "",
-            "update the lock file and commit it",
+            help,
             f"{task.again} --update-baseline",
             "",
             "",

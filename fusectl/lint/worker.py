@@ -85,6 +85,7 @@ def main() -> None:
         folder = receive(source)
         assert folder is None or isinstance(folder, Path)
         cache = Cache(folder)
+        send(sink, True)
         while True:
             task = receive(source)
             assert isinstance(task, Task)

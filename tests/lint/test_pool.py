@@ -29,7 +29,7 @@ def test_a_model_that_crashes_or_hangs_costs_only_itself(bad: Path) -> None:
         write(bad / f"{name}.onnxtxt", PAIR)
     (bad / "broken.onnxtxt").write_text("no model")
     api.lint_models("a.onnxtxt", "m.onnxtxt", "noise.onnxtxt", "z.onnxtxt", update_baseline=True)
-    report = api.lint_models(jobs=2, timeout=8, cache=False)
+    report = api.lint_models(jobs=2, timeout=5, cache=False)
     found = {f.model: (f.code, f.message) for f in report.findings}
     assert found == {
         "broken.onnxtxt": ("model-unusable", found["broken.onnxtxt"][1]),
@@ -38,7 +38,7 @@ def test_a_model_that_crashes_or_hangs_costs_only_itself(bad: Path) -> None:
             "a bug in fusectl: RuntimeError in bad_worker.py:19: out of the \x1b[31mblue",
         ),
         "crash.onnxtxt": ("model-crashed", "the process that explained it died: SIGKILL"),
-        "hang.onnxtxt": ("model-timeout", "no answer after 8 seconds; stopped"),
+        "hang.onnxtxt": ("model-timeout", "no answer after 5 seconds; stopped"),
         "memory.onnxtxt": (
             "model-crashed",
             "out of memory: the model is too large for this machine",
@@ -66,8 +66,8 @@ def test_the_number_of_processes_changes_no_byte(repo: Path) -> None:
     api.lint_models(update_baseline=True)
     for number in range(0, 6, 2):
         write(repo / f"{number}.onnxtxt", RETURNED)
-    made = [api.lint_models(jobs=jobs, cache=False).json() for jobs in (1, 2, 3)]
-    assert made[0] == made[1] == made[2]
+    made = [api.lint_models(jobs=jobs, cache=False).json() for jobs in (1, 2)]
+    assert made[0] == made[1]
     assert api.lint_models().json() == made[0]
 
 
