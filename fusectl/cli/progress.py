@@ -59,19 +59,22 @@ def progress_bar(what: str) -> Iterator[Callable[[str, int], None]]:
         TimeRemainingColumn(),
     )
     began = time.monotonic()
-    with Progress(*columns, console=console, transient=True, disable=False) as bar:
-        bar.stop()
-        task = bar.add_task(what, total=None)
-        shown = False
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(what, total=None)
+    shown = False
 
-        def step(name: str, total: int) -> None:
-            nonlocal shown
-            if not shown and time.monotonic() - began > _PATIENCE:
-                shown = True
-                bar.start()
-            bar.update(task, advance=1, total=total)
+    def step(name: str, total: int) -> None:
+        nonlocal shown
+        bar.update(task, advance=1, total=total)
+        if not shown and time.monotonic() - began > _PATIENCE:
+            shown = True
+            bar.start()
 
+    try:
         yield step
+    finally:
+        if shown:
+            bar.stop()
 
 
 def _count_nothing(name: str, total: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from itertools import groupby
 
 from rich.console import Console
@@ -15,8 +14,8 @@ from fusectl.render.sheet import Sheet
 from fusectl.render.wording import count
 from fusectl.report.lint import LintFinding, LintReport
 
-_SHOWN = 10
-"""Findings of one code in one model that are told; the other formats have all."""
+_ALIKE = 4
+"""Findings like the one before that are shown; the other formats have all."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold"}
 
 
@@ -62,22 +61,38 @@ def _line(finding: LintFinding) -> str:
 
 
 def _add_findings(sheet: Sheet, findings: list[LintFinding]) -> None:
-    seen: Counter[str] = Counter()
+    """Tell findings that are alike once, with the other edges below."""
+    groups: dict[object, list[LintFinding]] = {}
     for finding in findings:
-        seen[finding.code] += 1
-        if seen[finding.code] <= _SHOWN:
-            _add_finding(sheet, finding)
-    for code, number in seen.items():
-        if number > _SHOWN:
-            text = f"and {number - _SHOWN} more with {code}; --format concise lists all"
-            sheet.add(text, indent=2, hang=2)
+        groups.setdefault(_kind(finding), []).append(finding)
+    for first, *alike in groups.values():
+        _add_finding(sheet, first, 1 + len(alike))
+        for other in alike[:_ALIKE]:
+            tail = f"  {other.fingerprint}"
+            if other.edge is not None:
+                edge = ends(other.edge, sheet.width - 8 - len(tail), sheet.encoding)
+                sheet.add("also ", edge, (tail, "dim"), indent=4, hang=2)
+        if len(alike) > _ALIKE:
+            more = f"and {len(alike) - _ALIKE} more; --format concise lists all"
+            sheet.add(more, indent=4, hang=2)
 
 
-def _add_finding(sheet: Sheet, finding: LintFinding) -> None:
+def _kind(finding: LintFinding) -> object:
+    """Return what findings share that are told together; those without an edge stand alone."""
+    if finding.edge is None:
+        return finding.fingerprint
+    answers = (finding.before, finding.after)
+    states = tuple((a.verdict, a.blockers) if a is not None else None for a in answers)
+    return finding.code, finding.severity, finding.rule, finding.matched, states
+
+
+def _add_finding(sheet: Sheet, finding: LintFinding, count: int) -> None:
     head = (f"{finding.severity} {finding.code}", _STYLES[finding.severity])
+    times = f"  {count}x" if count > 1 else ""
     if finding.edge is not None:
         edge = ends(finding.edge, sheet.width - 4, sheet.encoding)
-        sheet.add(head, f"  {finding.rule}" if finding.rule else "", indent=2, hang=2)
+        rule = f"  {finding.rule}" if finding.rule else ""
+        sheet.add(head, f"{rule}{times}", indent=2, hang=2)
         sheet.add(edge, indent=4, hang=2)
     else:
         sheet.add(head, indent=2)

@@ -50,6 +50,14 @@ def test_output_is_the_reviewed_one(form: str, changed: Path, cli: Cli) -> None:
     hold(form, done.out)
 
 
+def test_findings_that_are_alike_are_told_together(repo: Path, lint: Lint, cli: Cli) -> None:
+    write(repo / "m.onnxtxt", layers(8))
+    cli("lint", "--update-baseline")
+    outputs = ", ".join(f"float[8,8] u{n}" for n in range(8))
+    write(repo / "m.onnxtxt", layers(8).replace("8] y7)", f"8] y7, {outputs})"))
+    hold("alike", cli("lint").out)
+
+
 def test_json_is_what_the_schema_says(changed: Path, cli: Cli) -> None:
     schema = lint_schema()
     Draft202012Validator.check_schema(schema)
