@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fusectl.cli.options import extra_rules
+from fusectl.cli.options import Formats, comparison_formats, extra_rules
 from fusectl.cli.output import show, tell, write
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from fusectl.report.comparison import Comparison
     from fusectl.tables import Catalog
 
-FORMATS = ("text", "concise", "json", "jsonl")
 DIFFERENT = 1
 
 
@@ -30,7 +29,7 @@ DIFFERENT = 1
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=Formats(comparison_formats),
     default="text",
     show_default=True,
     help="How to write the comparison.",

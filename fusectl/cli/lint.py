@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fusectl.cli.options import extra_rules
+from fusectl.cli.options import Formats, extra_rules, lint_formats
 from fusectl.cli.output import show, tell, write
 from fusectl.cli.progress import progress_bar
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from fusectl.report.lint import LintReport
 
 CLEAN, FOUND, UNUSABLE = 0, 1, 2
-
-
-FORMATS = ("text", "concise", "json", "jsonl")
 
 
 @click.command(short_help="Hold models to a lock file and a policy.")
@@ -48,7 +45,7 @@ FORMATS = ("text", "concise", "json", "jsonl")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=Formats(lint_formats),
     default="text",
     show_default=True,
     help="How to write the findings.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -58,22 +57,17 @@ def progress_bar(what: str) -> Iterator[Callable[[str, int], None]]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    began = time.monotonic()
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(what, total=None)
-    shown = False
-
-    def step(name: str, total: int) -> None:
-        nonlocal shown
-        bar.update(task, advance=1, total=total)
-        if not shown and time.monotonic() - began > _PATIENCE:
-            shown = True
-            bar.start()
-
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
     try:
-        yield step
+        yield lambda name, total: bar.update(task, advance=1, total=total)
     finally:
-        if shown:
+        timer.cancel()
+        timer.join()
+        if bar.live.is_started:
             bar.stop()
 
 
