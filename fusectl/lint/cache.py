@@ -102,8 +102,18 @@ class Cache:
         return self._folder / name[:2] / name
 
 
-def cache_folder() -> Path:
-    """Return where entries are kept: the platform's folder for what can be made again."""
+def cache_folder() -> Path | None:
+    """Return where entries are kept: the platform's folder for what can be made again.
+
+    Nothing where there is no home to have it in.
+    """
+    try:
+        return _platform_folder()
+    except RuntimeError:
+        return None
+
+
+def _platform_folder() -> Path:
     stated = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(stated):
         return Path(stated) / "fusectl"

@@ -120,6 +120,9 @@ def _models(asked: Asked, policy: Policy, here: Path, root: Path) -> Iterator[st
         found = {_moved(name, here, root) for name in asked.models}
     else:
         found = _globbed(policy, root)
+    for name in found:
+        if not name.isascii() and name.encode("utf-8", "replace").decode("utf-8") != name:
+            raise UsageError(f"{name!a}: a name that is not UTF-8 fits in no lock file")
     return iter(sorted(found))
 
 

@@ -111,7 +111,9 @@ def test_harmed_entries_are_ignored_and_mended(
 
 
 def entries() -> list[Path]:
-    return [p for p in cache_folder().rglob("*") if p.is_file()]
+    folder = cache_folder()
+    assert folder is not None
+    return [p for p in folder.rglob("*") if p.is_file()]
 
 
 def test_a_folder_that_cannot_be_made_is_no_trouble(
@@ -120,6 +122,19 @@ def test_a_folder_that_cannot_be_made_is_no_trouble(
     monkeypatch.setenv("XDG_CACHE_HOME", str(repo / "m.onnxtxt"))
     assert lint().models[0].fuse == 1
     assert lint().models[0].fuse == 1
+    assert len(asked) == 2
+
+
+def test_without_a_home_nothing_is_remembered(
+    repo: Path, lint: Lint, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    lint()
+    lint()
     assert len(asked) == 2
 
 

@@ -144,6 +144,16 @@ def test_nothing_in_a_model_steers_the_terminal(repo: Path, lint: Lint, cli: Cli
         assert not {"\x1b", "\u202e"} & set(done.out + done.err)
 
 
+def test_a_name_that_is_no_text_is_refused(repo: Path, lint: Lint, cli: Cli) -> None:
+    try:
+        (repo / os.fsdecode(b"\xff.onnxtxt")).write_bytes((repo / "m.onnxtxt").read_bytes())
+    except OSError:
+        pytest.skip("the file system takes UTF-8 only")
+    done = cli("lint")
+    assert done.code == 2
+    assert "a name that is not UTF-8" in done.err
+
+
 def test_output_goes_to_a_file(changed: Path, cli: Cli) -> None:
     done = cli("lint", "-o", "found.txt")
     assert (done.code, done.out) == (1, "")
