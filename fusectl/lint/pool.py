@@ -49,7 +49,7 @@ def run(
     finally:
         waiting.clear()
         for member in members:
-            member.stop()
+            member.end()
         for member in members:
             member.join()
 
@@ -77,6 +77,7 @@ class _Member(threading.Thread):
         self._seconds, self._cache = seconds, cache
         self._process: subprocess.Popen[bytes] | None = None
         self._late = False
+        self._ended = False
         self._folder = tasks[0].tables.folder
 
     def run(self) -> None:
@@ -86,10 +87,15 @@ class _Member(threading.Thread):
                 number = self._waiting.popleft()
             except IndexError:
                 break
-            self._done.put((number, self._ask(self._tasks[number])))
-        self.stop()
+            self._done.put((number, self._answer(self._tasks[number])))
+        self._kill()
 
-    def stop(self) -> None:
+    def end(self) -> None:
+        """End the process and start no other."""
+        self._ended = True
+        self._kill()
+
+    def _kill(self) -> None:
         """End the process, in the middle of its task if need be."""
         process, self._process = self._process, None
         if process is not None:
@@ -98,6 +104,14 @@ class _Member(threading.Thread):
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     stream.close()
+
+    def _answer(self, task: Task) -> Linted | Failed:
+        """Return what came of a task, whatever happens: somebody waits for it."""
+        try:
+            return self._ask(task)
+        except Exception as error:
+            self._kill()
+            return Failed("model-crashed", f"a bug in fusectl: {type(error).__name__}: {error}")
 
     def _ask(self, task: Task) -> Linted | Failed:
         try:
@@ -115,7 +129,7 @@ class _Member(threading.Thread):
             timer.cancel()
         assert isinstance(reply, Reply)
         if reply.spent:
-            self.stop()
+            self._kill()
         return reply.answer
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -130,12 +144,14 @@ class _Member(threading.Thread):
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
         self._process = process
+        if self._ended:
+            process.kill()
         timer = self._watch(process, max(self._seconds, _START))
         try:
             send(_stream(process.stdin), self._cache)
             receive(_stream(process.stdout))  # it is ready: only now a task's time begins
         except (EOFError, OSError) as error:
-            self.stop()
+            self._kill()
             raise OSError("a process ended while it started") from error
         finally:
             timer.cancel()
@@ -154,7 +170,7 @@ class _Member(threading.Thread):
     def _lost(self, process: subprocess.Popen[bytes]) -> Failed:
         late = self._late
         code = process.wait()
-        self.stop()
+        self._kill()
         if late:
             return Failed("model-timeout", f"no answer after {self._seconds:g} seconds; stopped")
         return Failed("model-crashed", f"the process that explained it died: {_ended(code)}")

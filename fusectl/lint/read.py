@@ -12,7 +12,16 @@ from fusectl.lint.codes import CODES
 from fusectl.lint.policy import Budget, EdgePattern, Policy, SuppressionDoc, Text
 from fusectl.reasons import REASONS
 from fusectl.tables.resolve import read
-from fusectl.yamlsrc import Mapping, Node, Reader, Scalar, Sequence, compose, compose_toml
+from fusectl.yamlsrc import (
+    Mapping,
+    Node,
+    Reader,
+    Scalar,
+    Sequence,
+    compose,
+    compose_toml,
+    has_table,
+)
 
 NAMES = ("fusectl.yaml", "fusectl.yml")
 PYPROJECT = "pyproject.toml"
@@ -27,7 +36,7 @@ def find_policy(start: Path) -> Path | None:
             if (folder / name).is_file():
                 return folder / name
         path = folder / PYPROJECT
-        if path.is_file() and _toml(path, str(path)) is not None:
+        if path.is_file() and has_table(read(path), str(path), _TABLE):
             return path
     return None
 
@@ -38,7 +47,7 @@ def read_policy(path: Path, shown: str, known: Callable[[Policy], Iterable[str]]
     Raises TableError with every problem in it, UsageError where it cannot be read.
     """
     if path.suffix == ".toml":
-        tree: Node | None = _toml(path, shown)
+        tree: Node | None = compose_toml(read(path), shown, _TABLE)
         if tree is None:
             raise UsageError(f"{shown}: there is no table [tool.fusectl] in it")
     else:
@@ -95,11 +104,6 @@ def _readable(tree: Node) -> bool:
     trial = Reader()
     trial.read(tree, Policy, "")
     return not trial.problems
-
-
-def _toml(path: Path, shown: str) -> Node | None:
-    text = read(path)
-    return compose_toml(text, shown, _TABLE) if "fusectl" in text else None
 
 
 def patterns(entries: Iterable[Text | EdgePattern]) -> Iterator[EdgePattern]:

@@ -21,20 +21,38 @@ _PROBE = "fusectl-probe-"
 
 def compose_toml(text: str, file: str, table: tuple[str, ...]) -> Mapping | None:
     """Return one table of a TOML file, or None where it is not there. Raises TableError."""
+    data = _table(text, file, table)
+    if data is None:
+        return None
+    node = _Places(_trimmed(text, file, table, data), file).tree(data, table)
+    if not isinstance(node, Mapping):
+        raise TableError([Problem(node.span, f"{'.'.join(table)} must be a table")])
+    return node
+
+
+def has_table(text: str, file: str, table: tuple[str, ...]) -> bool:
+    """Tell whether a TOML file has a table. Raises TableError."""
+    return table[-1] in text and _table(text, file, table) is not None
+
+
+def _table(text: str, file: str, table: tuple[str, ...]) -> object:
     try:
-        data: object = tomllib.loads(text)
+        return _at(tomllib.loads(text), table)
     except tomllib.TOMLDecodeError as error:
         raise TableError([_syntax(str(error), text, file)]) from None
     except RecursionError:
         raise TableError([Problem(Span(file), "nested too deeply to be read")]) from None
-    for key in table:
-        data = data.get(key) if isinstance(data, dict) else None
-    if data is None:
-        return None
-    node = _Places(text, file).tree(data, table)
-    if not isinstance(node, Mapping):
-        raise TableError([Problem(node.span, f"{'.'.join(table)} must be a table")])
-    return node
+
+
+def _trimmed(text: str, file: str, table: tuple[str, ...], data: object) -> str:
+    """Blank the lines before the table where that changes nothing in it: less to parse."""
+    lines = text.split("\n")
+    first = next((n for n, line in enumerate(lines) if table[-1] in line), 0)
+    shorter = "\n" * first + "\n".join(lines[first:])
+    try:
+        return shorter if _table(shorter, file, table) == data else text
+    except TableError:
+        return text
 
 
 def _syntax(message: str, text: str, file: str) -> Problem:
@@ -49,6 +67,8 @@ class _Places:
     def __init__(self, text: str, file: str) -> None:
         self._text = text
         self._file = file
+        self._asked: set[str] = set()
+        self._found: dict[tuple[Path, bool], Span] = {}
 
     def tree(self, data: object, path: Path) -> Node:
         """Return a value with its place: that of its key, or for an item of a list its first."""
@@ -83,22 +103,39 @@ class _Places:
     def _span(self, path: Path, value: str = "") -> Span | None:
         """Find the word that names the path, or that is the text at it."""
         word = value or str(path[-1])
+        if word not in self._asked:
+            self._asked.add(word)
+            self._ask(word)
+        return self._found.get((path, bool(value)))
+
+    def _ask(self, word: str) -> None:
+        """Ask of each place at which a word occurs what it names there."""
         for found in re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self._text):
             start = found.start()
             changed = f"{self._text[:start]}{_PROBE}{self._text[start:]}"
             try:
-                data: object = tomllib.loads(changed)
+                told = _probe(tomllib.loads(changed), word, ())
             except tomllib.TOMLDecodeError:
                 continue
-            if value and _at(data, path) == _PROBE + value:
-                return self._place(start)
-            if not value and _at(data, (*path[:-1], _PROBE + word)) is not None:
-                return self._place(start)
-        return None
+            if told is not None:
+                self._found.setdefault(told, self._place(start))
 
     def _place(self, start: int) -> Span:
         line = self._text.count("\n", 0, start) + 1
         return Span(self._file, line, start - (self._text.rfind("\n", 0, start) + 1) + 1)
+
+
+def _probe(data: object, word: str, path: Path) -> tuple[Path, bool] | None:
+    """Return the path of the changed word, and whether it is the text there and no key."""
+    if isinstance(data, dict):
+        if _PROBE + word in data:
+            return (*path, word), False
+        items: Iterator[tuple[str | int, object]] = iter(data.items())
+    elif isinstance(data, list):
+        items = iter(enumerate(data))
+    else:
+        return (path, True) if data == _PROBE + word else None
+    return next((t for k, v in items if (t := _probe(v, word, (*path, k))) is not None), None)
 
 
 def _at(data: object, path: Path) -> object:
