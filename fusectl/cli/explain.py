@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fusectl.rewrite.source import Model
     from fusectl.tables import Catalog
 
-FORMATS = ("text", "concise", "json", "jsonl", "markdown")
+FORMATS = ("text", "concise", "json", "jsonl", "markdown", "remarks")
 _SAYS_TARGET = ("text", "markdown")
 """Formats that say themselves that the target is the default one."""
 

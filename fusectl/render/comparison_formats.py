@@ -35,11 +35,18 @@ def _jsonl(comparison: Comparison) -> bytes:
     return comparison_jsonl(comparison)
 
 
+def _markdown(comparison: Comparison) -> str:
+    from fusectl.render.comparison_markdown import comparison_markdown
+
+    return comparison_markdown(comparison)
+
+
 COMPARISON_FORMATS: dict[str, ComparisonRenderer] = {
     "text": _text,
     "concise": _concise,
     "json": _json,
     "jsonl": _jsonl,
+    "markdown": _markdown,
 }
 """Renderers by name, in the order in which ``--format`` offers them."""
 
