@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from fusectl.render.lint_words import counted, paragraphs, place, tally, title
+from fusectl.render.names import escape
 from fusectl.render.options import LintOptions
 from fusectl.report.lint import LintFinding, LintReport, Place, Severity
 
@@ -46,7 +47,7 @@ def _level(
 
 
 def _command(name: str, where: Place, title: str, message: str) -> str:
-    properties = {"file": where.path, "line": str(where.line)}
+    properties = {"file": escape(where.path), "line": str(where.line)}
     if where.column:
         properties["col"] = str(where.column)
     properties["title"] = title

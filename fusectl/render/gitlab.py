@@ -11,6 +11,7 @@ import msgspec
 
 from fusectl.render.lint_codes import UNANSWERED
 from fusectl.render.lint_words import identities, paragraphs, place
+from fusectl.render.machine import visible
 from fusectl.render.options import LintOptions
 from fusectl.report.lint import LintFinding, LintReport, Severity
 from fusectl.report.types import Record
@@ -45,7 +46,7 @@ def to_gitlab(report: LintReport, options: LintOptions) -> bytes:
         for finding, identity in identities(report)
         if finding.suppressed is None
     ]
-    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+    return visible(msgspec.json.format(msgspec.json.encode(found), indent=2)) + b"\n"
 
 
 def _issue(finding: LintFinding, identity: str, report: LintReport, options: LintOptions) -> _Issue:

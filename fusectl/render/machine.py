@@ -12,40 +12,43 @@ from fusectl.report.types import Report
 
 def to_json(report: Report, options: Options) -> bytes:
     """Return the report as indented JSON."""
-    return _visible(report.json(indent=2)) + b"\n"
+    return visible(report.json(indent=2)) + b"\n"
 
 
 def to_jsonl(report: Report, options: Options) -> bytes:
     """Return one decision per line: its own fields after the model's path and the target's id."""
     head = {"model": report.model.path, "target": report.target.id}
     lines = (msgspec.json.encode(head | msgspec.to_builtins(d)) + b"\n" for d in report.decisions)
-    return _visible(b"".join(lines))
+    return visible(b"".join(lines))
 
 
 def lint_json(report: LintReport) -> bytes:
     """Return what ``lint`` found as indented JSON."""
-    return _visible(report.json(indent=2)) + b"\n"
+    return visible(report.json(indent=2)) + b"\n"
 
 
 def lint_jsonl(report: LintReport) -> bytes:
     """Return one finding per line."""
-    return _visible(b"".join(msgspec.json.encode(f) + b"\n" for f in report.findings))
+    return visible(b"".join(msgspec.json.encode(f) + b"\n" for f in report.findings))
 
 
 def comparison_json(comparison: Comparison) -> bytes:
     """Return a comparison as indented JSON."""
-    return _visible(comparison.json(indent=2)) + b"\n"
+    return visible(comparison.json(indent=2)) + b"\n"
 
 
 def comparison_jsonl(comparison: Comparison) -> bytes:
     """Return one change per line: its own fields after the labels of both sides."""
     head = {"a": comparison.a.label, "b": comparison.b.label}
     lines = (msgspec.json.encode(head | msgspec.to_builtins(c)) + b"\n" for c in comparison.changes)
-    return _visible(b"".join(lines))
+    return visible(b"".join(lines))
 
 
-def _visible(encoded: bytes) -> bytes:
-    """Escape what JSON may carry as it is, but a terminal would obey: DEL, C1, bidi marks."""
+def visible(encoded: bytes) -> bytes:
+    """Return JSON with escapes for what a terminal would obey: DEL, C1, bidi marks.
+
+    JSON itself may carry them as they are.
+    """
     if encoded.isascii() and b"\x7f" not in encoded:
         return encoded
     text = encoded.decode("utf-8")

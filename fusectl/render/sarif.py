@@ -11,6 +11,7 @@ import msgspec
 from fusectl.render import sarif_types as sarif
 from fusectl.render.lint_codes import CODES
 from fusectl.render.lint_words import identities, paragraphs, place, qualified, rooted
+from fusectl.render.machine import visible
 from fusectl.render.names import escape
 from fusectl.render.options import LintOptions
 from fusectl.report.lint import LintFinding, LintReport, Place, Severity, Suppression
@@ -40,7 +41,7 @@ def to_sarif(report: LintReport, options: LintOptions) -> bytes:
         results,
     )
     log = sarif.Log(sarif.SCHEMA, sarif.VERSION, (run,))
-    return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
+    return visible(msgspec.json.format(msgspec.json.encode(log), indent=2)) + b"\n"
 
 
 def _rule_id(finding: LintFinding) -> str:
@@ -56,12 +57,13 @@ def _rule(name: str, example: LintFinding, options: LintOptions) -> sarif.Rule:
     page = options.page(reason).strip() if reason else ""
     short = f"{meaning.short}: {reason}" if reason else meaning.short
     plain = _HEADING.sub("", page) if page else meaning.full
+    # Help takes no arguments, and readers show its code as it is: braces are not doubled.
     return sarif.Rule(
         name,
         "".join(w.capitalize() for w in _WORDS.split(name)),
         _text(short),
         _text(meaning.full),
-        sarif.Message(_braces(plain), _braces(page or meaning.full)),
+        sarif.Message(plain, page or meaning.full),
         sarif.Configuration(_LEVELS[meaning.usual]),
         {"tags": ("fusion", *([reason] if reason else []))},
     )
@@ -113,7 +115,8 @@ def _logical(finding: LintFinding) -> tuple[sarif.LogicalLocation, ...]:
     value = sarif.LogicalLocation(
         escape(ends.value), escape(qualified(ends.producer, ends.value)), "variable"
     )
-    return (value, _node(ends.producer), _node(ends.consumer))
+    # The standard wants no two alike, and names may be repeated.
+    return tuple(dict.fromkeys((value, _node(ends.producer), _node(ends.consumer))))
 
 
 def _node(node: NodeRef) -> sarif.LogicalLocation:
