@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fusectl.cli import complete
+from fusectl.cli.lint_output import emit, pairs
 from fusectl.cli.options import Formats, extra_rules, lint_formats
-from fusectl.cli.output import show, tell, write
+from fusectl.cli.output import tell
 from fusectl.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from fusectl.report.lint import LintReport
 
 CLEAN, FOUND, UNUSABLE = 0, 1, 2
@@ -20,7 +20,13 @@ CLEAN, FOUND, UNUSABLE = 0, 1, 2
 
 @click.command(short_help="Hold models to a lock file and a policy.")
 @click.argument("models", metavar="[MODEL]...", nargs=-1)
-@click.option("--target", default="", metavar="T", help="A target's id, or its YAML file.")
+@click.option(
+    "--target",
+    default="",
+    shell_complete=complete.targets,
+    metavar="T",
+    help="A target's id, or its YAML file.",
+)
 @click.option("--config", default="", metavar="FILE", help="The policy; else the nearest one.")
 @click.option("--baseline", default="", metavar="FILE", help="The lock file.")
 @click.option("--update-baseline", is_flag=True, help="Write what is now into the lock file.")
@@ -51,6 +57,13 @@ CLEAN, FOUND, UNUSABLE = 0, 1, 2
     help="How to write the findings.",
 )
 @click.option("-o", "--output", default="", metavar="FILE", help="Write to a file.")
+@click.option(
+    "--also",
+    multiple=True,
+    callback=pairs,
+    metavar="FORMAT=FILE",
+    help="Write the findings to a file in another format, too. May be repeated.",
+)
 def lint(
     models: tuple[str, ...],
     target: str,
@@ -65,6 +78,7 @@ def lint(
     no_cache: bool,
     form: str,
     output: str,
+    also: tuple[tuple[str, str], ...],
 ) -> int:
     """Hold models to a lock file and a policy: what fuses must not change unseen.
 
@@ -73,6 +87,7 @@ def lint(
     """
     from fusectl import api
     from fusectl.errors import UsageError
+    from fusectl.lint.prepare import start_of
 
     if update_baseline and accept:
         raise UsageError("--update-baseline takes every change, --accept one: give one of them")
@@ -92,7 +107,7 @@ def lint(
         )
     if update_baseline or accept:
         tell(_written(report, accept))
-    _emit(report, form, output)
+    emit(report, form, output, also, start_of(config, baseline))
     return _code(report, strict)
 
 
@@ -116,18 +131,3 @@ def _code(report: LintReport, strict: bool) -> int:
         return UNUSABLE
     summary = report.summary
     return FOUND if summary.error or (strict and summary.warning) else CLEAN
-
-
-def _emit(report: LintReport, form: str, output: str) -> None:
-    if form == "text" and output in ("", "-"):
-
-        def draw(console: Console) -> None:
-            from fusectl.render.lint_text import render_lint_text
-
-            render_lint_text(report, console)
-
-        show(draw)
-        return
-    from fusectl.render.lint_formats import render_lint
-
-    write(render_lint(report, form), output)

@@ -83,6 +83,13 @@ def prepare(asked: Asked) -> tuple[Request, Path]:
     )
 
 
+def start_of(config: str = "", baseline: str = "", folder: str = ".") -> Path:
+    """Return the folder from which the paths of a report start: see ``prepare``."""
+    here = Path(folder).resolve()
+    found = here / config if config else find_policy(here)
+    return _root(Asked(here, baseline=baseline), here, found)
+
+
 def _root(asked: Asked, here: Path, config: Path | None) -> Path:
     """Return the folder that the paths of lock file and report start from."""
     if config is not None:

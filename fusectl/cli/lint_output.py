@@ -1,0 +1,72 @@
+"""Where the formats of ``lint`` go, and what they are told beside the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fusectl.cli.output import show, write
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fusectl.render.options import LintOptions
+    from fusectl.report.lint import LintReport
+
+FORMATS = (
+    "text", "concise", "json", "jsonl", "markdown", "github", "gitlab", "sarif", "junit", "remarks",
+)  # fmt: skip
+
+
+class FormatFile(click.ParamType):
+    """``FORMAT=FILE``."""
+
+    name = "FORMAT=FILE"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return format and file; click asks again with what it got before."""
+        if isinstance(value, tuple):
+            return value
+        form, equals, path = str(value).partition("=")
+        if form not in FORMATS or not equals or not path:
+            self.fail(f"{value!r} is not FORMAT=FILE; formats: {', '.join(FORMATS)}", param, ctx)
+        return form, path
+
+
+def emit(
+    report: LintReport, form: str, output: str, also: tuple[tuple[str, str], ...], start: Path
+) -> None:
+    """Write a report in one format, and in others to files; ``start``: where its paths start."""
+    from fusectl.render.lint_formats import render_lint
+
+    options = _options(start)
+    for other, path in also:
+        write(render_lint(report, other, options), path)
+    if form == "text" and output in ("", "-"):
+
+        def draw(console: Console) -> None:
+            from fusectl.render.lint_text import render_lint_text
+
+            render_lint_text(report, console)
+
+        show(draw)
+        return
+    write(render_lint(report, form, options), output)
+
+
+def _options(start: Path) -> LintOptions:
+    from fusectl.reasons import page
+    from fusectl.render.options import LintOptions
+
+    folder = start.relative_to(_top(start)).as_posix()
+    return LintOptions(page, "" if folder == "." else folder)
+
+
+def _top(start: Path) -> Path:
+    """Return the top of the repository; outside of one, where the paths start."""
+    folders = (start, *start.parents)
+    return next((f for f in folders if (f / ".git").exists()), start)
