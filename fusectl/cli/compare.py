@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+<<<<<<< HEAD
 from fusectl.cli.options import Formats, comparison_formats, extra_rules
+=======
+from fusectl.cli import complete
+from fusectl.cli.options import extra_rules
+>>>>>>> 16996f0 (Completion of targets, rules and reasons; tests of integrations and of rules tools (wip))
 from fusectl.cli.output import show, tell, write
 
 if TYPE_CHECKING:
@@ -22,7 +27,12 @@ DIFFERENT = 1
 @click.command(short_help="Show which decisions differ, and why.")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("--target", metavar="T", help="For two models: a target's id, or its YAML file.")
+@click.option(
+    "--target",
+    shell_complete=complete.targets,
+    metavar="T",
+    help="For two models: a target's id, or its YAML file.",
+)
 @click.option("--model", metavar="MODEL", help="For two targets: the model to hold them against.")
 @extra_rules
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where a decision differs.")

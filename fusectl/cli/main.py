@@ -29,6 +29,9 @@ from fusectl.errors import FusectlError, Problem, Span, TableError, did_you_mean
 DONE, FOUND, UNUSABLE, BUG, PIPE, INTERRUPTED = 0, 1, 2, 3, 141, 130
 """Exit codes; the last two are what a shell gives for SIGPIPE and SIGINT."""
 
+COMPLETE = "_FUSECTL_COMPLETE"
+"""The variable by which a shell asks for completions, as click names it."""
+
 _PLACE = re.compile(r"[^\n]+?:\d+:\d+: ")
 
 
@@ -97,6 +100,11 @@ def _guarded(args: list[str]) -> int:
 
 def _called(args: list[str]) -> int:
     """Call the command. Not by click's own ``main``, which has exit codes of its own."""
+    asked = os.environ.get(COMPLETE)
+    if asked:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(fusectl, {}, "fusectl", COMPLETE, asked)
     try:
         with fusectl.make_context("fusectl", list(args)) as context:
             code = fusectl.invoke(context)

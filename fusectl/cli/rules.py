@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fusectl.cli import complete
 from fusectl.cli.options import extra_rules, list_format
 from fusectl.cli.output import show_page, write, write_lines
 
@@ -50,7 +51,7 @@ def list_rules(folders: tuple[str, ...], form: str) -> None:
 
 
 @rules.command("show", short_help="Show one rule.")
-@click.argument("rule", metavar="ID")
+@click.argument("rule", metavar="ID", shell_complete=complete.rules)
 @extra_rules
 def show_rule(rule: str, folders: tuple[str, ...]) -> None:
     """Show a rule: its patterns, what it requires, its examples."""

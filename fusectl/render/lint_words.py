@@ -30,8 +30,11 @@ def ends(edge: Edge) -> str:
 
 def paragraphs(finding: LintFinding) -> list[str]:
     """Return what there is to say: the message, the cause, what helps, how to accept it."""
-    parts = [finding.message, _sentence("cause", finding.cause)]
-    parts.append(_sentence("help", finding.help))
+    parts = [
+        _sentence("", finding.message),
+        _sentence("cause: ", finding.cause),
+        _sentence("help: ", finding.help),
+    ]
     if finding.accept:
         parts.append(f"accept: {finding.accept}")
     return [escape(p) for p in parts if p]
@@ -39,7 +42,7 @@ def paragraphs(finding: LintFinding) -> list[str]:
 
 def _sentence(label: str, text: str) -> str:
     text = text.strip()
-    return f"{label}: {text.rstrip('.')}." if text else ""
+    return f"{label}{text.rstrip('.')}." if text else ""
 
 
 def place(finding: LintFinding, report: LintReport, folder: str) -> Place:
