@@ -20,11 +20,12 @@ _TARGET = re.compile(r"^target: *([\w.-]+)", re.MULTILINE)
 
 
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the ids of targets, and files: a target's own YAML file is taken as well."""
+    """Offer the ids of targets; where none fits, files: a target's YAML file is taken as well."""
     from click.shell_completion import CompletionItem
 
+    # Not both: click's script for bash forgets the words when it is told of files.
     found = _named(_TARGET, "targets", ctx, incomplete)
-    return [*found, CompletionItem(incomplete, type="file")]
+    return found or [CompletionItem(incomplete, type="file")]
 
 
 def target_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -19,7 +19,7 @@ autoload -Uz compinit; compinit -u -D
 eval "$(_FUSECTL_COMPLETE=zsh_source fusectl)"
 words=(fusectl {words}); CURRENT={current}
 compadd() {{ print -l -- "${{(@P)@[-1]}}" }}
-_describe() {{ print -l -- "${{(@P)@[-1]}}" }}
+_describe() {{ print -l -- "${{(@P)3}}" }}
 _path_files() {{ : }}
 _fusectl_completion
 """
