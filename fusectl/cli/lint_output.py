@@ -20,21 +20,18 @@ FORMATS = (
 )  # fmt: skip
 
 
-class FormatFile(click.ParamType):
-    """``FORMAT=FILE``."""
-
-    name = "FORMAT=FILE"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Return format and file; click asks again with what it got before."""
-        if isinstance(value, tuple):
-            return value
-        form, equals, path = str(value).partition("=")
+def pairs(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return format and file of each ``FORMAT=FILE``. Raises BadParameter."""
+    found = []
+    for value in values:
+        form, equals, path = value.partition("=")
         if form not in FORMATS or not equals or not path:
-            self.fail(f"{value!r} is not FORMAT=FILE; formats: {', '.join(FORMATS)}", param, ctx)
-        return form, path
+            known = ", ".join(FORMATS)
+            raise click.BadParameter(f"{value!r} is not FORMAT=FILE; formats: {known}")
+        found.append((form, path))
+    return tuple(found)
 
 
 def emit(

@@ -2,8 +2,10 @@
 
 import json
 import re
+import shlex
 import shutil
 import sys
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +23,11 @@ pytestmark = [
         not shutil.which("bash") or not shutil.which("git"), reason="bash or git is not installed"
     ),
 ]
+PATHS = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+VENV = """#!/bin/sh
+{python} "$@" && printf '{paths}\\n' > "$(echo "$3"/lib/python*/site-packages)/here.pth"
+"""
+"""A Python whose environments see the packages of this one, so that pip fetches none."""
 _EXPRESSION = re.compile(r"\$\{\{\s*([\w.-]+)\s*\}\}")
 
 
@@ -134,10 +141,11 @@ def test_unusable_configuration_leaves_no_old_sarif(tmp_path: Path) -> None:
 
 
 def test_it_installs_from_its_own_checkout(tmp_path: Path) -> None:
-    """The step of the action; what fusectl depends on is left out, to download less."""
-    env = {"steps.python.outputs.python-path": sys.executable, "github.action_path": str(ROOT)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PIP_NO_DEPS", "1")
-        ran = _run("install", tmp_path, tmp_path, env)
+    """The step of the action; what fusectl depends on is that of this environment."""
+    python = tmp_path / "python"
+    python.write_text(VENV.format(python=shlex.quote(sys.executable), paths="\\n".join(PATHS)))
+    python.chmod(0o755)
+    env = {"steps.python.outputs.python-path": str(python), "github.action_path": str(ROOT)}
+    ran = _run("install", tmp_path, tmp_path, env)
     assert ran.code == 0, ran.log
     assert (Path(ran.outputs["bin"]) / "fusectl").exists()
