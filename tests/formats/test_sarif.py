@@ -114,7 +114,7 @@ def test_a_path_outside_the_repository_claims_no_base() -> None:
 def test_braces_and_links_in_a_message_are_text() -> None:
     finding = reports.finding("budget", "error", message="{0} feeds [x](1)")
     text = _run(reports.report(finding))["results"][0]["message"]["text"]
-    assert text == "{{0}} feeds [x] (1)"
+    assert text == "{{0}} feeds [x] (1)."
 
 
 def test_a_model_without_an_answer_makes_the_run_unsuccessful() -> None:
