@@ -27,25 +27,25 @@ CODES: dict[Code, Meaning] = {
         "A fusion was gained",
         "The lock file holds this edge as kept, and it is fused now. Accept the change into the "
         "lock file, so that losing the fusion again is noticed.",
-        "warning",
+        "error",
     ),
     "fusion-changed": Meaning(
         "Another rule fuses this edge",
         "The lock file and this run both fuse the edge, by different rules. The fused operator "
         "may differ, and with it speed and rounding.",
-        "warning",
+        "error",
     ),
     "reason-changed": Meaning(
         "An edge is kept for another reason",
         "The lock file and this run both keep the edge, for different reasons. What would help "
         "may have changed too.",
-        "warning",
+        "error",
     ),
     "candidate-new": Meaning(
         "A kept edge is not in the lock file",
         "The model has a place where a fusion could be expected, it is not fused, and the lock "
         "file does not know it.",
-        "warning",
+        "error",
     ),
     "candidate-gone": Meaning(
         "A kept edge of the lock file is no more",
@@ -57,12 +57,12 @@ CODES: dict[Code, Meaning] = {
         "A model is not in the lock file",
         "No section of the lock file speaks of this model on this target, so nothing holds its "
         "fusions.",
-        "warning",
+        "error",
     ),
     "model-missing": Meaning(
         "A model of the lock file is missing",
         "The lock file has a section for a model that was not given or is not there.",
-        "warning",
+        "error",
     ),
     "unfused": Meaning(
         "An edge is not fused",
@@ -87,13 +87,13 @@ CODES: dict[Code, Meaning] = {
     "suppression-unused": Meaning(
         "A suppression suppresses nothing",
         "No finding is matched by it. Remove it, or correct what it names.",
-        "warning",
+        "error",
     ),
     "suppression-expired": Meaning(
         "A suppression has expired",
         "Its date has passed, so what it suppressed counts again. Mend the finding, or give the "
         "suppression a new date and a reason.",
-        "warning",
+        "error",
     ),
     "model-unusable": Meaning(
         "A model cannot be used",
