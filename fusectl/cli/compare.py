@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-<<<<<<< HEAD
-from fusectl.cli.options import Formats, comparison_formats, extra_rules
-=======
 from fusectl.cli import complete
-from fusectl.cli.options import extra_rules
->>>>>>> 16996f0 (Completion of targets, rules and reasons; tests of integrations and of rules tools (wip))
+from fusectl.cli.options import Formats, comparison_formats, extra_rules
 from fusectl.cli.output import show, tell, write
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fusectl.cli.options import lint_formats
 from fusectl.cli.output import show, write
 
 if TYPE_CHECKING:
@@ -15,21 +16,18 @@ if TYPE_CHECKING:
     from fusectl.render.options import LintOptions
     from fusectl.report.lint import LintReport
 
-FORMATS = (
-    "text", "concise", "json", "jsonl", "markdown", "github", "gitlab", "sarif", "junit", "remarks",
-)  # fmt: skip
-
 
 def pairs(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
     """Return format and file of each ``FORMAT=FILE``. Raises BadParameter."""
-    found = []
+    found: list[tuple[str, str]] = []
+    known = lint_formats() if values else ()
     for value in values:
         form, equals, path = value.partition("=")
-        if form not in FORMATS or not equals or not path:
-            known = ", ".join(FORMATS)
-            raise click.BadParameter(f"{value!r} is not FORMAT=FILE; formats: {known}")
+        if form not in known or not equals or not path:
+            formats = ", ".join(known)
+            raise click.BadParameter(f"{value!r} is not FORMAT=FILE; formats: {formats}")
         found.append((form, path))
     return tuple(found)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Formats(click.ParamType):  # type: ignore[type-arg]  # older clicks have no argument
@@ -26,6 +29,14 @@ class Formats(click.ParamType):  # type: ignore[type-arg]  # older clicks have n
         if value not in known:
             self.fail(f"{value!r} is not one of {', '.join(known)}", param, ctx)
         return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the formats."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(n) for n in self._load() if n.startswith(incomplete)]
 
 
 def lint_formats() -> Collection[str]:
