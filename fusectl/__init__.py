@@ -5,10 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["FusectlError", "__version__", "explain", "load_rules", "load_target", "targets"]
+__all__ = [
+    "FusectlError",
+    "__version__",
+    "compare_models",
+    "compare_reports",
+    "compare_targets",
+    "explain",
+    "lint_models",
+    "load_rules",
+    "load_target",
+    "read_report",
+    "targets",
+]
 
 if TYPE_CHECKING:
-    from fusectl.api import explain, load_rules, load_target, targets
+    from fusectl.api import (
+        compare_models,
+        compare_reports,
+        compare_targets,
+        explain,
+        lint_models,
+        load_rules,
+        load_target,
+        read_report,
+        targets,
+    )
     from fusectl.errors import FusectlError
 
 

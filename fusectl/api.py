@@ -7,12 +7,36 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from fusectl.pipeline import explain, load_rules
-from fusectl.tables import Rule, Target
+import msgspec
 
-__all__ = ["explain", "load_rules", "load_target", "rules", "targets"]
+from fusectl.compare import Account, account, compare, wiring
+from fusectl.errors import UsageError
+from fusectl.lint.lockfile import write_lock
+from fusectl.lint.prepare import Asked, prepare
+from fusectl.lint.run import lint
+from fusectl.pipeline import explain, load_rules, survey
+from fusectl.report.comparison import Comparison
+from fusectl.report.lint import LintReport
+from fusectl.report.types import SCHEMA, Report
+from fusectl.tables import Catalog, Rule, Target
+from fusectl.tables.digest import tables_digest
+
+__all__ = [
+    "compare_models",
+    "compare_reports",
+    "compare_targets",
+    "explain",
+    "lint_models",
+    "load_rules",
+    "load_target",
+    "read_report",
+    "rules",
+    "targets",
+]
 
 
 def load_target(name: str | Path, *rules: str | Path) -> Target:
@@ -28,3 +52,100 @@ def targets(*rules: str | Path) -> list[str]:
 def rules(*paths: str | Path) -> list[Rule]:
     """Return all rules in the order of their files."""
     return list(load_rules(*paths).rules.values())
+
+
+def read_report(path: str | Path) -> Report:
+    """Read a report that ``explain --format json`` wrote. Raises UsageError."""
+    try:
+        report = msgspec.json.decode(Path(path).read_bytes(), type=Report)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: no report of explain --format json: {error}") from None
+    if report.schema != SCHEMA:
+        raise UsageError(f"{path}: its schema is {report.schema!r}, this version reads {SCHEMA!r}")
+    return report
+
+
+def compare_reports(a: Report, b: Report, labels: tuple[str, str] = ("", "")) -> Comparison:
+    """Compare two reports: which decisions differ, and what made them differ."""
+    return compare(account(a), account(b), labels)
+
+
+def compare_models(
+    a: str | Path,
+    b: str | Path,
+    target: str | Target | None = None,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+) -> Comparison:
+    """Compare two models on one target."""
+    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
+    name = target or catalog.defaults.target
+    chosen = name if isinstance(name, Target) else catalog.target(name)
+    return compare(_account(a, chosen, catalog), _account(b, chosen, catalog))
+
+
+def compare_targets(
+    model: str | Path,
+    a: str | Path,
+    b: str | Path,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+) -> Comparison:
+    """Compare two targets, by id or by YAML file, on one model."""
+    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
+    sides = [_account(model, catalog.target(str(name)), catalog) for name in (a, b)]
+    return compare(sides[0], sides[1], (str(a), str(b)))
+
+
+def _account(model: str | Path, target: Target, catalog: Catalog) -> Account:
+    found = survey(model, target, rules=catalog)
+    return account(found.report, tables_digest(catalog, target), wiring(found.model()))
+
+
+def lint_models(
+    *models: str | Path,
+    target: str | Path = "",
+    config: str | Path = "",
+    baseline: str | Path = "",
+    rules: Iterable[str | Path] = (),
+    update_baseline: bool = False,
+    accept: Iterable[str] = (),
+    jobs: int = 0,
+    timeout: float = 0.0,
+    cache: bool = True,
+    today: datetime.date | None = None,
+    folder: str | Path = ".",
+    progress: Callable[[str, int], None] | None = None,
+) -> LintReport:
+    """Hold models against the lock file and the policy, as ``fusectl lint`` does.
+
+    Without ``models`` those of the policy are linted, which is looked for from ``folder`` up
+    unless ``config`` names it. ``update_baseline`` writes the lock file, ``accept`` takes the
+    changes with these fingerprints into it. ``jobs`` is the number of processes (0: as many as
+    there are cores), ``timeout`` the seconds for one model (0: the policy's, else 120), ``today``
+    the day on which suppressions are held to their expiry. ``progress`` is called with the model
+    that is done and with how many there are. Raises FusectlError where the input is unusable.
+    """
+    asked = Asked(
+        Path(folder),
+        tuple(map(str, models)),
+        str(target) if target else "",
+        str(config) if config else "",
+        str(baseline) if baseline else "",
+        tuple(map(str, rules)),
+        update_baseline,
+        tuple(accept),
+        jobs,
+        timeout,
+        cache,
+        today,
+    )
+    request, path = prepare(asked)
+    total = len(request.models) * len(request.targets)
+    told = (lambda model: progress(model, total)) if progress is not None else None
+    result = lint(request, told)
+    if result.lock is not None and result.lock != request.lock:
+        write_lock(path, result.lock)
+    return result.report

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,18 @@ from fusectl.tables import Catalog, Target, load_catalog
 
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A report together with what was loaded for it: equal layers may be missing there."""
+
+    report: Report
+    loaded: ModelView
+
+    def model(self) -> ModelView:
+        """Return the whole model."""
+        return self.loaded.whole() if self.loaded.repeat else self.loaded
 
 
 def explain(
@@ -39,6 +52,21 @@ def explain(
     fusions that round differently; ``skip`` names rules to switch off.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
+    return survey(
+        model, target, rules=rules, equivalence=equivalence, skip=skip, progress=progress
+    ).report
+
+
+def survey(
+    model: str | Path | onnx.ModelProto,
+    target: str | Target | None = None,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+    equivalence: str = "",
+    skip: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Survey:
+    """Explain as ``explain`` does, and return the model as well."""
     catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
     name = target or catalog.defaults.target
     chosen = name if isinstance(name, Target) else catalog.target(name)
@@ -47,17 +75,28 @@ def explain(
         hint = did_you_mean(name, catalog.rules)
         raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
     with _no_collection():
-        alike, like_first = catalog.operators.alike(), catalog.operators.like_first()
-        loaded = load_model(model, alike, like_first, short=True)
+        return _surveyed(model, chosen, catalog, Options(equivalence, off), progress)
 
-        def answer(loaded: ModelView) -> Report:
-            runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
-            return build(loaded, chosen, catalog.operators, runs)
 
-        try:
-            return answer(loaded)
-        except UnequalError:
-            return answer(loaded.whole())
+def _surveyed(
+    model: str | Path | onnx.ModelProto,
+    target: Target,
+    catalog: Catalog,
+    options: Options,
+    progress: Callable[[str], None] | None,
+) -> Survey:
+    """Decide a model with equal layers taken out, and all of it only where that does not do."""
+
+    def answer(loaded: ModelView) -> Survey:
+        runs = decide(loaded, target, catalog, options, progress)
+        return Survey(build(loaded, target, catalog.operators, runs), loaded)
+
+    alike, like_first = catalog.operators.alike(), catalog.operators.like_first()
+    loaded = load_model(model, alike, like_first, short=True)
+    try:
+        return answer(loaded)
+    except UnequalError:
+        return answer(loaded.whole())
 
 
 def load_rules(*paths: str | Path) -> Catalog:

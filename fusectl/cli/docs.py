@@ -16,11 +16,14 @@ import click
 from fusectl import api
 from fusectl.cli.main import fusectl
 from fusectl.cli.output import tell, write
-from fusectl.cli.pages import checks_page, rule_page, support_table, target_page
+from fusectl.cli.pages import checks_page, rule_page, support_table, table, target_page
 from fusectl.cli.sources import rule_documents
 from fusectl.errors import FusectlError, UsageError
+from fusectl.lint.codes import CODES
+from fusectl.lint.policy import Budget, EdgePattern, Policy, SuppressionDoc
+from fusectl.lint.schema import keys, policy_schema
 from fusectl.reasons import REASONS, page
-from fusectl.report.schema import report_schema
+from fusectl.report.schema import comparison_schema, lint_schema, report_schema
 
 FOLDER = Path("docs/reference")
 WIDTH = 80
@@ -31,7 +34,11 @@ _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _EXITS = (
     ("0", "done, nothing to complain about"),
-    ("1", "done, and something is wrong: an example of a rule is not decided as it says"),
+    (
+        "1",
+        "done, and something is wrong: findings of `lint`, differences of `compare --exit-code`, "
+        "an example of a rule that is not decided as it says",
+    ),
     ("2", "the command line, a rule, a target or the model is unusable; standard error says why"),
     ("3", "a bug in fusectl; please report it"),
     ("130", "interrupted"),
@@ -40,6 +47,11 @@ _EXITS = (
 _ENVIRONMENT = (
     ("`NO_COLOR`", "no colours and no bold text, also on a terminal"),
     ("`COLUMNS`", "width of the text that does not go to a terminal; else 80"),
+    (
+        "`XDG_CACHE_HOME`",
+        "where `lint` remembers answers, in a folder `fusectl`; else the "
+        "platform's folder for caches",
+    ),
     ("`FUSECTL_DEBUG=1`", "show the traceback of a bug"),
 )
 
@@ -68,6 +80,10 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rules.md", _rules()
     yield "targets.md", _targets()
     yield "report.schema.json", json.dumps(report_schema(), indent=2) + "\n"
+    yield "comparison.schema.json", json.dumps(comparison_schema(), indent=2) + "\n"
+    yield "lint.schema.json", json.dumps(lint_schema(), indent=2) + "\n"
+    yield "policy.md", _policy()
+    yield "policy.schema.json", json.dumps(policy_schema(), indent=2) + "\n"
 
 
 def _current(name: str) -> str:
@@ -137,6 +153,30 @@ def _rules() -> str:
     for rule in sorted(api.rules(), key=lambda r: r.id):
         parts.append(rule_page(rule, documents[rule.id], 2, rule.span.file).strip())
     return "\n\n".join(parts) + "\n"
+
+
+def _policy() -> str:
+    parts = [
+        _NOTE,
+        "# Policy of `fusectl lint`",
+        "The keys of `fusectl.yaml`, which are also those of `[tool.fusectl]` in "
+        "`pyproject.toml`. [The guide](../guide/lint.md) shows them at work; the "
+        "[schema](policy.schema.json) is for editors.",
+        table(("key", "what"), _rows(Policy)),
+    ]
+    for title, kind in (
+        ("An edge of `must_fuse` and `must_not_fuse`", EdgePattern),
+        ("A budget", Budget),
+        ("A suppression", SuppressionDoc),
+    ):
+        parts += [f"## {title}", table(("key", "what"), _rows(kind))]
+    codes = ((f"`{code}`", *said) for code, said in CODES.items())
+    parts += ["## Codes", table(("code", "severity", "what"), codes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(kind: type) -> Iterator[tuple[str, str]]:
+    return ((f"`{key}`", text) for key, text in keys(kind))
 
 
 def _targets() -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fusectl.cli import complete
 from fusectl.cli.options import extra_rules
 from fusectl.cli.output import show, tell, write
 from fusectl.cli.progress import progress
@@ -21,26 +22,49 @@ if TYPE_CHECKING:
     from fusectl.rewrite.source import Model
     from fusectl.tables import Catalog
 
-FORMATS = ("text", "concise", "json", "jsonl", "markdown")
+FORMATS = ("text", "concise", "json", "jsonl", "markdown", "remarks")
 _SAYS_TARGET = ("text", "markdown")
 """Formats that say themselves that the target is the default one."""
 
 
 @click.command(short_help="Explain every fusion candidate of a model.")
 @click.argument("model", metavar="MODEL")
-@click.option("--target", metavar="T", help="A target's id, or its YAML file.")
+@click.option(
+    "--target",
+    shell_complete=complete.targets,
+    metavar="T",
+    help="A target's id, or its YAML file.",
+)
 @extra_rules
 @click.option("--node", default="", metavar="N", help="Only decisions about this node.")
 @click.option(
     "--edge", default="", metavar="U[:CONSUMER]", help="Only decisions about this value's edges."
 )
-@click.option("--rule", default="", metavar="R", help="Only decisions of this rule.")
-@click.option("--reason", default="", metavar="X", help="Only decisions that X blocks.")
+@click.option(
+    "--rule",
+    default="",
+    shell_complete=complete.rules,
+    metavar="R",
+    help="Only decisions of this rule.",
+)
+@click.option(
+    "--reason",
+    default="",
+    shell_complete=complete.reasons,
+    metavar="X",
+    help="Only decisions that X blocks.",
+)
 @click.option("--verdict", type=click.Choice(["fuse", "keep"]), help="Only this verdict.")
 @click.option("--why", is_flag=True, help="Show every finding, also those that passed.")
 @click.option("--full", is_flag=True, help="Show every decision by itself.")
 @click.option("--uncovered", is_flag=True, help="List the edges that no rule covers.")
-@click.option("--skip", multiple=True, metavar="R", help="Switch a rule off. May be repeated.")
+@click.option(
+    "--skip",
+    multiple=True,
+    shell_complete=complete.rules,
+    metavar="R",
+    help="Switch a rule off. May be repeated.",
+)
 @click.option(
     "--equivalence", type=click.Choice(["exact"]), help="Refuse fusions that round differently."
 )

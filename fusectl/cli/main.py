@@ -17,7 +17,9 @@ from typing import NoReturn
 import click
 
 from fusectl import __version__
+from fusectl.cli.compare import compare
 from fusectl.cli.explain import explain
+from fusectl.cli.lint import lint
 from fusectl.cli.output import tell
 from fusectl.cli.reasons import reasons
 from fusectl.cli.rules import rules
@@ -26,6 +28,9 @@ from fusectl.errors import FusectlError, Problem, Span, TableError, did_you_mean
 
 DONE, FOUND, UNUSABLE, BUG, PIPE, INTERRUPTED = 0, 1, 2, 3, 141, 130
 """Exit codes; the last two are what a shell gives for SIGPIPE and SIGINT."""
+
+COMPLETE = "_FUSECTL_COMPLETE"
+"""The variable by which a shell asks for completions, as click names it."""
 
 _PLACE = re.compile(r"[^\n]+?:\d+:\d+: ")
 
@@ -49,7 +54,7 @@ def fusectl() -> None:
     """Explain which operators of an ONNX model fuse on a machine, which do not, and why."""
 
 
-for command in (explain, rules, targets, reasons):
+for command in (explain, lint, compare, rules, targets, reasons):
     fusectl.add_command(command)
 
 
@@ -95,6 +100,11 @@ def _guarded(args: list[str]) -> int:
 
 def _called(args: list[str]) -> int:
     """Call the command. Not by click's own ``main``, which has exit codes of its own."""
+    asked = os.environ.get(COMPLETE)
+    if asked:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(fusectl, {}, "fusectl", COMPLETE, asked)
     try:
         with fusectl.make_context("fusectl", list(args)) as context:
             code = fusectl.invoke(context)

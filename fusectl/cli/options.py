@@ -2,7 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class Formats(click.ParamType):  # type: ignore[type-arg]  # older clicks have no argument
+    """One of the formats of a registry, which is loaded only when it is asked for."""
+
+    name = "format"
+
+    def __init__(self, load: Callable[[], Collection[str]]) -> None:
+        self._load = load
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return the formats, as click shows a choice."""
+        return f"[{'|'.join(self._load())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the format. Raises click's BadParameter with those there are."""
+        known = self._load()
+        if value not in known:
+            self.fail(f"{value!r} is not one of {', '.join(known)}", param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the formats."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(n) for n in self._load() if n.startswith(incomplete)]
+
+
+def lint_formats() -> Collection[str]:
+    """Return the formats of ``lint``."""
+    from fusectl.render.lint_formats import LINT_FORMATS
+
+    return LINT_FORMATS
+
+
+def comparison_formats() -> Collection[str]:
+    """Return the formats of ``compare``."""
+    from fusectl.render.comparison_formats import COMPARISON_FORMATS
+
+    return COMPARISON_FORMATS
+
 
 extra_rules = click.option(
     "--rules",

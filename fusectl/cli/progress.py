@@ -32,6 +32,49 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         shown.stop()
 
 
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[str, int], None]]:
+    """Yield a function that takes what is done and how much there is; a bar after a second."""
+    if not sys.stderr.isatty():
+        yield _count_nothing
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield _count_nothing
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(what, total=None)
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda name, total: bar.update(task, advance=1, total=total)
+    finally:
+        timer.cancel()
+        timer.join()
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _count_nothing(name: str, total: int) -> None:
+    pass
+
+
 def _ignore(text: str) -> None:
     pass
 

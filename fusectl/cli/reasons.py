@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from fusectl.cli import complete
 from fusectl.cli.options import list_format
 from fusectl.cli.output import show_page, write, write_lines
 
 
 @click.command(short_help="What each reason means and what to do.")
-@click.argument("name", metavar="[NAME]", default="")
+@click.argument("name", metavar="[NAME]", default="", shell_complete=complete.reasons)
 @list_format
 def reasons(name: str, form: str) -> None:
     """List the reasons, or show the page of one.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fusectl.cli import complete
 from fusectl.cli.options import extra_rules, list_format
 from fusectl.cli.output import show_page, write, write_lines
 
@@ -50,7 +51,7 @@ def list_rules(folders: tuple[str, ...], form: str) -> None:
 
 
 @rules.command("show", short_help="Show one rule.")
-@click.argument("rule", metavar="ID")
+@click.argument("rule", metavar="ID", shell_complete=complete.rules)
 @extra_rules
 def show_rule(rule: str, folders: tuple[str, ...]) -> None:
     """Show a rule: its patterns, what it requires, its examples."""
@@ -85,26 +86,67 @@ def check_rules(files: tuple[str, ...]) -> None:
 @rules.command("test", short_help="Run the examples of rules.")
 @click.argument("files", metavar="[FILE...]", nargs=-1)
 def test_rules(files: tuple[str, ...]) -> int:
-    """Run the examples of rules: those that ship, or those in the given files.
+    """Run the examples of rules: those that ship, or those in the given files and folders.
 
     An accepted example has to fuse where only legality counts, among all rules or, where
     another rule is faster, alone; a rejected one has to be kept for the reason that it names.
+
+    A FILE may also be an annotated model: ONNX text with marks like "# accept" and
+    "# reject: multi-user" at its nodes. Of a folder, rules and annotated models are run.
     """
+    from pathlib import Path
+
     from fusectl import api
+    from fusectl.cli.cases import SUFFIX, case_files, read_case, run_case
     from fusectl.cli.examples import run_examples
+    from fusectl.errors import UsageError
+    from fusectl.tables.catalog import is_target
     from fusectl.tables.resolve import yaml_files
 
-    chosen: list[Rule] = []
-    if files:
-        for read in _load(list(yaml_files(files))).values():
-            chosen += read
-    catalog: Catalog = api.load_rules(*files)
-    chosen = chosen or list(catalog.rules.values())
+    tables = [f for f in files if Path(f).suffix != SUFFIX]
+    cases = [read_case(path) for path in case_files(files)]
+    catalog: Catalog = api.load_rules(*tables)
+    chosen: list[Rule] = [] if files else list(catalog.rules.values())
+    for read in _load(p for p in yaml_files(tables) if not is_target(p)).values():
+        chosen += read
+    if not chosen and not cases:
+        raise UsageError(f"{', '.join(files)}: neither rules nor annotated models are there")
     failures = list(run_examples(chosen, catalog))
+    for case in cases:
+        failures += run_case(case, catalog)
     write_lines(map(str, failures))
-    examples = _count(sum(len(r.examples) for r in chosen), "example")
-    write_lines([f"{_count(len(chosen), 'rule')}, {examples}, {len(failures)} failed"])
+    counts = [_count(len(chosen), "rule"), _count(sum(len(r.examples) for r in chosen), "example")]
+    if cases:
+        counts = counts if chosen else []
+        counts += [_count(len(cases), "model"), _count(sum(len(c.marks) for c in cases), "mark")]
+    write_lines([f"{', '.join(counts)}, {len(failures)} failed"])
     return 1 if failures else 0
+
+
+@rules.command("lint", short_help="Find rules and paths that serve nobody.")
+@click.argument("files", metavar="[FILE...]", nargs=-1)
+def lint_rules(files: tuple[str, ...]) -> int:
+    """Find rules that can never fire, and paths of targets that never serve.
+
+    Told are: rules that no pass of any target runs; patterns that match only where an earlier
+    one of the same rule does; rules that find nothing in a pass because an earlier one fuses all
+    of it; paths of rules that no pass runs; producers, consumers and functions of a path that
+    no pattern of its rules has. What ships is looked at together with the given files and
+    folders; of those only are faults told, if there are any. Exits with 1 if there is a fault.
+    """
+    from fusectl import api
+    from fusectl.tables.faults import faults
+    from fusectl.tables.resolve import shown, yaml_files
+
+    own = {shown(path) for path in yaml_files(files)}
+    catalog = api.load_rules(*files)
+    targets = [catalog.target(name) for name in sorted(catalog.documents)]
+    found = faults(catalog.rules, targets, catalog.operators)
+    told = [f for f in found if not files or f.span.file in own]
+    write_lines(map(str, told))
+    counts = f"{_count(len(catalog.rules), 'rule')}, {_count(len(targets), 'target')}"
+    write_lines([f"{counts}, {_count(len(told), 'fault')}"])
+    return 1 if told else 0
 
 
 def _load(paths: Iterable[object]) -> dict[str, list[Rule]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fusectl.cli import complete
 from fusectl.cli.options import extra_rules, list_format
 from fusectl.cli.output import show_page, write, write_lines
 
@@ -48,7 +49,7 @@ def list_targets(folders: tuple[str, ...], form: str) -> None:
 
 
 @targets.command("show", short_help="Show one target.")
-@click.argument("target", metavar="ID")
+@click.argument("target", metavar="ID", shell_complete=complete.target_ids)
 @extra_rules
 def show_target(target: str, folders: tuple[str, ...]) -> None:
     """Show a target: its passes in order and what each path can do."""

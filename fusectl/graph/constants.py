@@ -118,6 +118,7 @@ class Weights:
     def __init__(self, folder: Path | None, reload: Callable[[], onnx.ModelProto]) -> None:
         self._folder = folder
         self._reload = reload
+        self.asked: set[Path] = set()
         self._dropped: dict[int, tuple[int, ...]] = {}
         self._kept: list[onnx.TensorProto] = []
         self._full: onnx.ModelProto | None = None
@@ -151,6 +152,7 @@ class Weights:
         if self._folder is None:
             raise Unreadable(f"{name} lies in {location}, and the model came without a folder")
         path = self._folder / location
+        self.asked.add(path)
         root = os.path.realpath(self._folder)
         if os.path.isabs(location) or not _inside(os.path.realpath(path), root):
             raise Unreadable(f"{name} lies in {location}, outside the folder of the model")

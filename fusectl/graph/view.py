@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
@@ -186,6 +187,7 @@ class ModelView:
     """A model: where it came from and its scopes in reading order, the main graph first.
 
     ``repeat`` says which equal layers were taken out of the main graph; ``whole`` loads all of it.
+    ``external`` are the files beside the model's own that anything was asked of.
     """
 
     path: str
@@ -196,6 +198,7 @@ class ModelView:
     repeat: Repeat | None = None
     whole: Callable[[], ModelView] = field(init=False)
     notes: list[Note] = field(default_factory=list)
+    external: set[Path] = field(default_factory=set)
 
     @property
     def node_count(self) -> int:

@@ -42,12 +42,19 @@ def _markdown(report: Report, options: Options) -> str:
     return to_markdown(report, options)
 
 
+def _remarks(report: Report, options: Options) -> str:
+    from fusectl.render.remarks import to_remarks
+
+    return to_remarks(report, options)
+
+
 FORMATS: dict[str, Renderer] = {
     "text": _text,
     "concise": _concise,
     "json": _json,
     "jsonl": _jsonl,
     "markdown": _markdown,
+    "remarks": _remarks,
 }
 """Renderers by name. Each loads what it needs when called: JSON needs no ``rich``."""
 

@@ -30,11 +30,16 @@ def edge(decision: Decision, room: int, encoding: str = "utf-8", ops: bool = Tru
     that a name tells already, then the path that the names share, then the names of what stands
     between, then the middle of names.
     """
-    ends, dots = decision.edge, ellipsis(encoding)
-    nodes = (ends.producer, *decision.between, ends.consumer)
+    ends = decision.edge
+    return chain((ends.producer, *decision.between, ends.consumer), room, encoding, ops)
+
+
+def chain(nodes: Sequence[NodeRef], room: int, encoding: str = "utf-8", ops: bool = True) -> str:
+    """Return nodes with arrows, cut to fit ``room``; those between the ends in brackets."""
+    dots = ellipsis(encoding)
     names = [escape(n.label, encoding) for n in nodes]
     kinds = [escape(n.op, encoding) for n in nodes]
-    place = scope(ends.producer)
+    place = scope(nodes[0])
     where = f" in {escape(place, encoding)}" if place else ""
     room -= cell_len(where)
     if not ops:
@@ -45,7 +50,7 @@ def edge(decision: Decision, room: int, encoding: str = "utf-8", ops: bool = Tru
         path = shared_path(names)
         names = [names[0], *(without(path, n, dots) for n in names[1:])]
     if _width(names, kinds) > room:
-        names = [names[0], *("" for _ in decision.between), names[-1]]
+        names = [names[0], *("" for _ in nodes[1:-1]), names[-1]]
     spent = _width(["" for _ in names], kinds)
     limits = share([cell_len(n) for n in names], room - spent)
     return _arrow([shorten(n, r, dots) for n, r in zip(names, limits, strict=True)], kinds) + where

@@ -1,4 +1,4 @@
-"""JSON for machines: the whole report, or one decision per line."""
+"""JSON for machines: a whole report, or one decision, finding or change per line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from fusectl.render.options import Options
+from fusectl.report.comparison import Comparison
+from fusectl.report.lint import LintReport
 from fusectl.report.types import Report
 
 _BATCH = 256
@@ -19,17 +21,17 @@ def to_json(report: Report, options: Options) -> Iterator[bytes]:
     decisions = report.decisions
     frame = msgspec.structs.replace(report, decisions=()).json(indent=2)
     if not decisions:
-        yield _visible(frame) + b"\n"
+        yield visible(frame) + b"\n"
         return
     # The decisions are the last field of the report, so the frame ends with their empty list.
     head, _, tail = frame.rpartition(_OPEN)
-    yield _visible(head + _OPEN)
+    yield visible(head + _OPEN)
     for start in range(0, len(decisions), _BATCH):
         inner = msgspec.json.encode({"decisions": decisions[start : start + _BATCH]})
         # Formatted at the depth where it stands; the brackets around it are those of the frame.
         text = msgspec.json.format(inner, indent=2)
         body = text[text.index(b"[") + 1 : text.rindex(b"\n  ]")]
-        yield _visible(b"," + body if start else body)
+        yield visible(b"," + body if start else body)
     yield b"\n  " + tail + b"\n"
 
 
@@ -37,11 +39,36 @@ def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
     """Yield one decision per line: its own fields after the model's path and the target's id."""
     head = msgspec.json.encode({"model": report.model.path, "target": report.target.id})
     for decision in report.decisions:
-        yield _visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
+        yield visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
 
 
-def _visible(encoded: bytes) -> bytes:
-    """Escape what JSON may carry as it is, but a terminal would obey: DEL, C1, bidi marks."""
+def lint_json(report: LintReport) -> bytes:
+    """Return what ``lint`` found as indented JSON."""
+    return visible(report.json(indent=2)) + b"\n"
+
+
+def lint_jsonl(report: LintReport) -> bytes:
+    """Return one finding per line."""
+    return visible(b"".join(msgspec.json.encode(f) + b"\n" for f in report.findings))
+
+
+def comparison_json(comparison: Comparison) -> bytes:
+    """Return a comparison as indented JSON."""
+    return visible(comparison.json(indent=2)) + b"\n"
+
+
+def comparison_jsonl(comparison: Comparison) -> bytes:
+    """Return one change per line: its own fields after the labels of both sides."""
+    head = {"a": comparison.a.label, "b": comparison.b.label}
+    lines = (msgspec.json.encode(head | msgspec.to_builtins(c)) + b"\n" for c in comparison.changes)
+    return visible(b"".join(lines))
+
+
+def visible(encoded: bytes) -> bytes:
+    """Return JSON with escapes for what a terminal would obey: DEL, C1, bidi marks.
+
+    JSON itself may carry them as they are.
+    """
     if encoded.isascii() and b"\x7f" not in encoded:
         return encoded
     text = encoded.decode("utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -19,3 +20,20 @@ class Options:
     uncovered: bool = False
     default_target: bool = False
     width: int = 80
+
+
+def _no_page(reason: str) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LintOptions:
+    """What a caller tells the formats of ``lint``.
+
+    ``page`` returns the Markdown page of a reason, for formats that carry help; it is asked only
+    for reasons that were found. ``folder`` is where the report's paths start, as seen from the
+    top of the repository, with ``/``; empty where that is the same folder.
+    """
+
+    page: Callable[[str], str] = _no_page
+    folder: str = ""

@@ -1,4 +1,4 @@
-"""The published JSON Schema of the report, made from its records."""
+"""The published JSON Schemas of the reports, made from their records."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ from typing import Any
 
 import msgspec
 
-from fusectl.report.types import SCHEMA, Report
+from fusectl.report import comparison, lint, types
 
 
 def report_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) that every JSON report satisfies."""
-    schema = msgspec.json.schema(Report)
+    """Return the JSON Schema (2020-12) that every JSON report of ``explain`` satisfies."""
+    return _schema(types.Report, types.SCHEMA)
+
+
+def comparison_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) that all JSON of ``compare`` satisfies."""
+    return _schema(comparison.Comparison, comparison.SCHEMA)
+
+
+def lint_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) that all JSON of ``lint`` satisfies."""
+    return _schema(lint.LintReport, lint.SCHEMA)
+
+
+def _schema(kind: type, title: str) -> dict[str, Any]:
+    schema = msgspec.json.schema(kind)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = SCHEMA
+    schema["title"] = title
     return schema

@@ -58,7 +58,7 @@ def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Cata
         found, operators = load_rules(path, operators, known)
         rules.update(found)
     for path in yaml_files(extra):
-        if _is_target(path):
+        if is_target(path):
             documents[read_target_file(path).target.value] = path
         else:
             found, operators = load_rules(path, operators, known)
@@ -75,7 +75,8 @@ def _defaults(root: Path) -> Defaults:
     return found
 
 
-def _is_target(path: Path) -> bool:
+def is_target(path: Path) -> bool:
+    """Tell whether a YAML file is a target's and not one of rules."""
     tree = compose(read(path), shown(path))
     return isinstance(tree, Mapping) and tree.get("target") is not None
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from fusectl.errors import UsageError
 
+SHIPPED = "rules/"
+"""How the paths of shipped files begin, as findings print them."""
+
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -21,7 +24,7 @@ def rules_root() -> Path:
 def shown(path: Path) -> str:
     """Return the path as findings print it: from ``rules/`` on for shipped files."""
     try:
-        return (Path("rules") / path.resolve().relative_to(rules_root().resolve())).as_posix()
+        return (Path(SHIPPED) / path.resolve().relative_to(rules_root().resolve())).as_posix()
     except ValueError:
         return str(path)
 

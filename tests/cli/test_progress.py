@@ -54,3 +54,29 @@ def test_not_a_terminal(
     monkeypatch.setenv("FORCE_COLOR", "1")
     _work("some-rule", bool, 0.3)
     assert capsys.readouterr().err == ""
+
+
+def _count(times: int, seconds: float) -> None:
+    with progress.progress_bar("lint") as step:
+        for number in range(times):
+            step(f"{number}.onnx", times)
+            time.sleep(seconds / times)
+
+
+def test_many_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown_on = terminal(monkeypatch)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.05)
+    _count(5, 1.0)
+    assert "5/5" in shown_on.getvalue()
+    assert shown_on.getvalue().endswith("\x1b[2K"), "the line is cleared at the end"
+
+
+def test_few_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown_on = terminal(monkeypatch)
+    _count(5, 0.1)
+    assert shown_on.getvalue() == ""
+
+
+def test_many_models_and_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    _count(5, 0.1)
+    assert capsys.readouterr().err == ""

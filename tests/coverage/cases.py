@@ -1,101 +1,50 @@
-"""The cases of this folder: one loadable model a file, with flags, marks and the expected output.
+"""The cases of this folder: annotated models, as ``fusectl rules test`` reads them, and more.
 
-    # target: ideal                         flags; a target or rules file stands beside the case
-    # equivalence: exact
-    # skip: RULE
-    # rules: FILE
-    # invalid: WHY                          the model is no valid one
-    # bug: WHY                              the marks do not hold yet
-    #
-    # Why the case exists.
-    g (...) => (...) {
-      [act] y = Sigmoid(u)                  # reject u -> act: multi-user, graph-output
-    }
-    #| what the tool says, one line per decision
-
-Marks are written by hand, anywhere: `accept U -> NODE`, `reject U -> NODE: SLUG, ...`, each
-with ` by RULE` behind the node where several rules decide the edge. The slugs of a mark are all the
-blockers there may be; one that only is unknown ends in `?`. `uncovered OP -> OP` is an edge that no
-rule covers. Lines that begin with `#|` are written by FUSECTL_REGENERATE=1, the marks never are.
+`#|` lines below the model hold what the tool says, one line per decision. They are written by
+FUSECTL_REGENERATE=1; marks and flags are written by hand (see ``fusectl.cli.cases``).
 
 `NAME-twin.onnxtxt` is NAME with one fact changed, so that it fuses.
 """
 
-import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from fusectl import api
+from fusectl.cli import cases
 from fusectl.render import render
-from fusectl.report.types import Decision, Report
+from fusectl.report.types import Report
 from fusectl.tables import Catalog
 
 DATA = Path(__file__).with_name("data")
 TWIN = "-twin"
-_FLAG = re.compile(r"^# (target|equivalence|skip|rules|invalid|bug): (.+)$")
-_MARK = re.compile(
-    r"# (?P<kind>accept|reject|uncovered) (?P<value>\S+) -> (?P<node>[^\s:]+)"
-    r"(?: by (?P<rule>[^\s:]+))?(?:: (?P<slugs>[a-z?, -]+))?\s*$"
-)
 _PRINTED = "#|"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One hand-written expectation."""
-
-    kind: str
-    value: str
-    node: str
-    rule: str
-    slugs: frozenset[str]
-
-    def __str__(self) -> str:
-        by = f" by {self.rule}" if self.rule else ""
-        slugs = f": {', '.join(sorted(self.slugs))}" if self.slugs else ""
-        return f"{self.kind} {self.value} -> {self.node}{by}{slugs}"
-
-    def complaint(self, report: Report) -> str:
-        """What is wrong with a report, in one line, or nothing."""
-        if self.kind == "uncovered":
-            pairs = [(u.producer, u.consumer) for u in report.uncovered]
-            return "" if (self.value, self.node) in pairs else f"{self}: uncovered are {pairs}"
-        found = [d for d in report.decisions if self._is_about(d)]
-        if not found:
-            return f"{self}: there is no decision"
-        fused = [d for d in found if d.verdict == "fuse"]
-        if self.kind == "accept":
-            return "" if fused else f"{self}: got {_told(found)}"
-        exact = any(blockers(d) == self.slugs for d in found)
-        return "" if exact and not fused else f"{self}: got {_told(found)}"
-
-    def _is_about(self, decision: Decision) -> bool:
-        edge = decision.edge
-        names = (edge.consumer.name, edge.consumer.output)
-        return edge.value == self.value and self.node in names and self.rule in ("", decision.rule)
-
-
-def blockers(decision: Decision) -> frozenset[str]:
-    """The reasons against a decision; `slug?` where it only is not known."""
-    return frozenset(f.reason + "?" * (f.status == "unknown") for f in decision.blockers)
-
-
-def _told(found: list[Decision]) -> str:
-    return "; ".join(f"{d.rule} {d.verdict} {sorted(blockers(d))}" for d in found)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """One file."""
 
-    path: Path
-    text: str
-    flags: dict[str, str]
-    marks: tuple[Mark, ...]
+    case: cases.Case
     printed: tuple[str, ...]
     facts: tuple[str, ...] = field(repr=False)
     """Flags and model without comments: what a twin may differ in."""
+
+    @property
+    def path(self) -> Path:
+        return self.case.path
+
+    @property
+    def text(self) -> str:
+        return self.case.text
+
+    @property
+    def flags(self) -> dict[str, str]:
+        return self.case.flags
+
+    @property
+    def marks(self) -> tuple[cases.Mark, ...]:
+        return self.case.marks
 
     @property
     def name(self) -> str:
@@ -106,27 +55,9 @@ class Case:
         """The name of the case that this one is the twin of, or nothing."""
         return self.name.removesuffix(TWIN) if self.name.endswith(TWIN) else ""
 
-    @property
-    def target(self) -> str:
-        """A target's id, or the path of its file beside the case."""
-        return self._file(self.flags["target"])
-
-    def _file(self, name: str) -> str:
-        return str(DATA / name) if name.endswith(".yaml") else name
-
-    def catalog(self) -> Catalog:
-        extra = self.flags.get("rules")
-        return catalog(self._file(extra) if extra else "")
-
     def explain(self) -> Report:
         """A fresh report."""
-        return api.explain(
-            self.path,
-            self.target,
-            rules=self.catalog(),
-            equivalence=self.flags.get("equivalence", ""),
-            skip=[s for s in self.flags.get("skip", "").split(", ") if s],
-        )
+        return self.case.explain(catalog())
 
     def concise(self, report: Report) -> tuple[str, ...]:
         """The report, one line per decision, without the path."""
@@ -143,31 +74,22 @@ class Case:
 
 
 @cache
-def catalog(extra: str) -> Catalog:
-    """The shipped tables, with one file of rules beside them."""
-    return api.load_rules(*([extra] if extra else []))
+def catalog() -> Catalog:
+    """The shipped tables."""
+    return api.load_rules()
 
 
 def read(path: Path) -> Case:
     """Read a case from its file."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    flags = {m[1]: m[2] for m in map(_FLAG.match, lines) if m}
+    case = cases.read_case(path)
+    lines = case.text.splitlines()
     code = (line.partition("#")[0].rstrip() for line in lines)
-    stated = [f"{k}: {v}" for k, v in flags.items()]
+    stated = [f"{k}: {v}" for k, v in case.flags.items()]
     return Case(
-        path,
-        text,
-        flags,
-        tuple(_mark(m) for m in map(_MARK.search, lines) if m),
+        case,
         tuple(line.removeprefix(f"{_PRINTED} ") for line in lines if line.startswith(_PRINTED)),
         (*stated, *(line for line in code if line)),
     )
-
-
-def _mark(found: re.Match[str]) -> Mark:
-    slugs = frozenset(s.strip() for s in (found["slugs"] or "").split(",") if s.strip())
-    return Mark(found["kind"], found["value"], found["node"], found["rule"] or "", slugs)
 
 
 @cache
@@ -184,4 +106,5 @@ def report_of(name: str) -> Report:
 
 def complaints(case: Case, report: Report) -> list[str]:
     """Every mark of a case that a report does not meet."""
-    return [wrong for mark in case.marks if (wrong := mark.complaint(report))]
+    told = ((mark, mark.complaint(report)) for mark in case.marks)
+    return [f"{mark}: got {got}" for mark, got in told if got]

@@ -11,10 +11,11 @@ import onnx
 import pytest
 
 from fusectl.checks import CHECKS, Check
+from fusectl.cli.cases import Mark
 from fusectl.decide import judge
 from fusectl.reasons import REASONS
 from fusectl.report.types import Report
-from tests.coverage.cases import DATA, TWIN, Case, Mark, complaints, load_cases, report_of
+from tests.coverage.cases import DATA, TWIN, Case, complaints, load_cases, report_of
 
 CASES = load_cases()
 PAIRS = {name: f"{name}{TWIN}" for name in CASES if f"{name}{TWIN}" in CASES}

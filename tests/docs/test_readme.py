@@ -2,7 +2,9 @@
 
 A block behind `<!-- output: COMMAND -->` is the output of that command at the top of the checkout,
 at 80 columns and without colour; `<!-- output: python -->` is that of the last block behind
-`<!-- python -->`. FUSECTL_REGENERATE=1 writes the blocks anew.
+`<!-- python -->`. `<!-- exit 1: COMMAND -->` is a command that ends with that code, and a block
+behind `<!-- file: NAME -->` is put there before the commands below it run. FUSECTL_REGENERATE=1
+writes the blocks anew.
 """
 
 import contextlib
@@ -23,6 +25,9 @@ import pytest
 
 from fusectl import api
 from fusectl.errors import Span
+from fusectl.lint.policy import Policy
+from fusectl.lint.read import read_policy
+from fusectl.lint.schema import keys
 from fusectl.reasons import REASONS
 from fusectl.render.matters import _OTHERS
 from fusectl.report import types as records
@@ -97,6 +102,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
 
 
@@ -128,6 +134,10 @@ def test_output_is_what_the_program_prints(page: Path, checkout: Path) -> None:
             made.append((block, executed(python)))
         elif block.mark.startswith("output: "):
             made.append((block, printed(block.argument)))
+        elif block.mark.startswith("exit "):
+            made.append((block, printed(block.argument, int(block.mark.split()[1][:-1]))))
+        elif block.mark.startswith("file: "):
+            (checkout / block.argument).write_text(block.text, encoding="utf-8")
     hold(page, made)
 
 
@@ -196,7 +206,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_reasons_and_commands_that_are_named_exist(page: Path, cli: Cli) -> None:
     text = page.read_text(encoding="utf-8")
     assert not set(re.findall(r"fusectl reasons ([a-z][a-z-]*)", text)) - set(REASONS)
-    for command in set(re.findall(r"fusectl ((?:rules|targets) \w+|explain)\b", text)):
+    for command in set(re.findall(r"fusectl ((?:rules|targets) \w+|explain|lint|compare)\b", text)):
         assert cli(*command.split(), "--help").code == 0, command
 
 
@@ -341,3 +351,28 @@ def test_lines_are_short(page: Path) -> None:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     for line in text.splitlines():
         assert len(line) <= 120 or line.startswith(("|", "<!--", ">")), line
+
+
+def test_the_policy_of_the_guide_is_valid(tmp_path: Path) -> None:
+    ((_, text),) = fragments(GUIDE / "lint.md", "policy")
+    for folder in ("npu/rules",):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "npu" / "my-npu.yaml").write_text("target: my-npu\n")
+    path = tmp_path / "fusectl.yaml"
+    path.write_text(text, encoding="utf-8")
+    policy = read_policy(path, path.name, lambda p: api.load_rules().rules)
+    assert policy.suppressions
+    shown = set(re.findall(r"^(\w+):", text, re.M))
+    assert shown == {key for key, _ in keys(Policy)} - {"baseline", "timeout"}
+
+
+def test_the_lock_file_of_the_guide_is_one(checkout: Path, cli: Cli) -> None:
+    """The excerpt is what stands in the file after the change that the page shows."""
+    page = GUIDE / "lint.md"
+    for block in blocks(page):
+        if block.mark.startswith("file: "):
+            (checkout / block.argument).write_text(block.text, encoding="utf-8")
+    assert cli("lint", "--update-baseline").code == 0
+    excerpt = page.read_text(encoding="utf-8").partition("```yaml\nmodels:\n  samples")[2]
+    lock = (checkout / "fusion.lock.yaml").read_text(encoding="utf-8")
+    assert lock.endswith("models:\n  samples" + excerpt.partition("```")[0])
