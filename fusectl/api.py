@@ -15,9 +15,8 @@ import msgspec
 
 from fusectl.compare import Account, account, compare, wiring
 from fusectl.errors import UsageError
-from fusectl.lint.lockfile import write_lock
-from fusectl.lint.prepare import Asked, prepare
-from fusectl.lint.run import lint
+from fusectl.lint.asked import Asked
+from fusectl.lint.front import lint_asked
 from fusectl.pipeline import explain, load_rules, survey
 from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
@@ -142,10 +141,4 @@ def lint_models(
         cache,
         today,
     )
-    request, path = prepare(asked)
-    total = len(request.models) * len(request.targets)
-    told = (lambda model: progress(model, total)) if progress is not None else None
-    result = lint(request, told)
-    if result.lock is not None and result.lock != request.lock:
-        write_lock(path, result.lock)
-    return result.report
+    return lint_asked(asked, progress)

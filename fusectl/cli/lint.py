@@ -85,26 +85,31 @@ def lint(
     Without MODEL it lints the models that the policy names: fusectl.yaml, or [tool.fusectl] in
     pyproject.toml, in this folder or above. The lock file is fusion.lock.yaml beside the policy.
     """
-    from fusectl import api
+    from pathlib import Path
+
     from fusectl.errors import UsageError
+    from fusectl.lint.asked import Asked
+    from fusectl.lint.front import lint_asked
     from fusectl.lint.prepare import start_of
 
     if update_baseline and accept:
         raise UsageError("--update-baseline takes every change, --accept one: give one of them")
+    asked = Asked(
+        Path(),
+        models,
+        target,
+        config,
+        baseline,
+        folders,
+        update_baseline,
+        accept,
+        jobs or 0,
+        timeout or 0.0,
+        not no_cache,
+    )
+    # Not by the API: what is remembered needs nothing that it imports.
     with progress_bar("lint") as step:
-        report = api.lint_models(
-            *models,
-            target=target,
-            config=config,
-            baseline=baseline,
-            rules=folders,
-            update_baseline=update_baseline,
-            accept=accept,
-            jobs=jobs or 0,
-            timeout=timeout or 0.0,
-            cache=not no_cache,
-            progress=step,
-        )
+        report = lint_asked(asked, step)
     if update_baseline or accept:
         tell(_written(report, accept))
     emit(report, form, output, also, start_of(config, baseline))

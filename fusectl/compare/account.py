@@ -32,7 +32,8 @@ class Account(Record, frozen=True, gc=False):
     are the exporter's lines, one for each answer. ``lines`` has for a rule and a reason where the
     requirement is written. ``swallowed`` are scope and name of values that are gone in what fuses.
     ``wiring`` has every node, or nothing where the model is not at hand;
-    ``removed`` says of a value why a pass removed the node that makes it.
+    ``removed`` says of a value why a pass removed the node that makes it. ``beside`` are the files
+    in the model's folder that were asked, apart from the model.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Account(Record, frozen=True, gc=False):
     swallowed: tuple[tuple[str, str], ...] = ()
     wiring: tuple[Wire, ...] = ()
     removed: dict[str, str] = msgspec.field(default_factory=dict)
+    beside: tuple[str, ...] = ()
 
 
 def account(report: Report, tables: str = "", wires: Iterable[Wire] = ()) -> Account:

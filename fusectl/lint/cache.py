@@ -11,18 +11,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
 import zlib
-from collections.abc import Iterable
-from functools import cache
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
-import fusectl
 from fusectl.compare.account import Account
+from fusectl.lint.program import digest_of, program
 from fusectl.lint.task import Task
 
 BOUND = 256 << 20
@@ -62,13 +57,13 @@ class Cache:
             return None
         return msgspec.structs.replace(entry.account, model=str(task.path))
 
-    def put(self, task: Task, found: Account, asked: Iterable[Path]) -> None:
+    def put(self, task: Task, found: Account) -> None:
         """Keep an account, unless it rests on more data than is worth reading again."""
         path = self._path(task, found.sha256)
         if path is None:
             return
         folder = task.path.resolve().parent
-        beside = {os.path.relpath(p, folder): _state(p) for p in sorted(asked)}
+        beside = {name: _state(folder / name) for name in found.beside}
         if "" in beside.values():
             return
         with contextlib.suppress(OSError):
@@ -97,38 +92,9 @@ class Cache:
     def _path(self, task: Task, sha256: str) -> Path | None:
         if self._folder is None:
             return None
-        parts = (_program(), task.tables.key(task.target), task.path.suffix.lower(), sha256)
+        parts = (program(), task.tables.key(task.target), task.path.suffix.lower(), sha256)
         name = hashlib.blake2b("\x1f".join(parts).encode(), digest_size=_DIGEST).hexdigest()
         return self._folder / name[:2] / name
-
-
-def cache_folder() -> Path | None:
-    """Return where entries are kept: the platform's folder for what can be made again.
-
-    Nothing where there is no home to have it in.
-    """
-    try:
-        return _platform_folder()
-    except RuntimeError:
-        return None
-
-
-def _platform_folder() -> Path:
-    stated = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(stated):
-        return Path(stated) / "fusectl"
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "fusectl" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "fusectl"
-    return Path.home() / ".cache" / "fusectl"
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _state(path: Path) -> str:
@@ -152,21 +118,3 @@ def _decoded(data: bytes) -> Entry:
     if data[:start] != _MAGIC + digest:
         raise ValueError("no entry")
     return msgspec.msgpack.decode(zlib.decompress(packed), type=Entry)
-
-
-@cache
-def _program() -> str:
-    """Return what the program is and computes with: its own text, plug-ins, libraries."""
-    hashed = hashlib.blake2b(digest_size=_DIGEST)
-    root = Path(fusectl.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        hashed.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    parts = [hashed.hexdigest(), sys.version]
-    parts += [f"{name} {metadata.version(name)}" for name in ("onnx", "numpy", "protobuf")]
-    for entry in sorted(metadata.entry_points(group="fusectl.checks"), key=lambda e: e.value):
-        parts.append(f"{entry.name} {entry.value} {entry.dist.version if entry.dist else ''}")
-        with contextlib.suppress(ImportError, OSError, ValueError):
-            spec = find_spec(entry.module)
-            if spec is not None and spec.origin:
-                parts.append(digest_of(Path(spec.origin)))
-    return "\x1f".join(parts)

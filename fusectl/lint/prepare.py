@@ -6,38 +6,22 @@ import datetime
 import glob
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fusectl.errors import FusectlError, Problem, Span, TableError, UsageError
-from fusectl.lint.cache import cache_folder
+from fusectl.lint.asked import Asked
 from fusectl.lint.lockfile import read_lock
+from fusectl.lint.memo import Manifest, manifest_of
 from fusectl.lint.policy import BASELINE, Policy
-from fusectl.lint.read import empty_policy, find_policy, read_policy
+from fusectl.lint.program import cache_folder
+from fusectl.lint.read import NAMES, PYPROJECT, empty_policy, find_policy, read_policy
 from fusectl.lint.run import Request
 from fusectl.lint.scope import path_matches
-from fusectl.lint.tables import Tables, catalog, tables_of, target_of
+from fusectl.lint.tables import Tables, catalog, table_files, tables_of, target_of
+from fusectl.tables.resolve import rules_root
 
 SECONDS = 120.0
 """How long one model may take on one target."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the user asks for; paths are relative to ``folder``."""
-
-    folder: Path
-    models: tuple[str, ...] = ()
-    target: str = ""
-    config: str = ""
-    baseline: str = ""
-    rules: tuple[str, ...] = ()
-    update: bool = False
-    accept: tuple[str, ...] = ()
-    jobs: int = 0
-    seconds: float = 0.0
-    cache: bool = True
-    today: datetime.date | None = None
 
 
 def prepare(asked: Asked) -> tuple[Request, Path]:
@@ -88,6 +72,27 @@ def start_of(config: str = "", baseline: str = "", folder: str = ".") -> Path:
     here = Path(folder).resolve()
     found = here / config if config else find_policy(here)
     return _root(Asked(here, baseline=baseline), here, found)
+
+
+def inputs(asked: Asked, request: Request, baseline: Path) -> Manifest:
+    """Return all that a run reads, or looks for, apart from data beside models."""
+    here, root = asked.folder.resolve(), request.root
+    files = [baseline, *(root / model for model in request.models)]
+    if not asked.config:
+        for folder in (here, *here.parents):
+            files += [folder / name for name in (*NAMES, PYPROJECT)]
+            if request.config and folder == root:
+                break
+    else:
+        files.append(here / asked.config)
+    files += table_files(request.tables)
+    files += [root / t for t in request.targets if t.endswith((".yaml", ".yml"))]
+    wild = [(rules_root(), "**/*.yaml")]
+    for path in request.tables.rules:
+        wild += [(root / path, pattern) for pattern in ("**/*.yaml", "**/*.yml")]
+    if not asked.models:
+        wild += [(root, text.value) for text in request.policy.models]
+    return manifest_of(files, wild, asked)
 
 
 def _root(asked: Asked, here: Path, config: Path | None) -> Path:

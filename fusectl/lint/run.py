@@ -10,10 +10,11 @@ from pathlib import Path
 
 from fusectl import __version__
 from fusectl.lint import pool
-from fusectl.lint.cache import Cache, digest_of
+from fusectl.lint.cache import Cache
 from fusectl.lint.changes import again
 from fusectl.lint.locked import Lock
 from fusectl.lint.policy import Level, Policy
+from fusectl.lint.program import digest_of
 from fusectl.lint.read import patterns
 from fusectl.lint.relock import relocked
 from fusectl.lint.severity import severity
@@ -67,10 +68,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The report, and the lock file as it should be now; None where it stays as it is."""
+    """The report, and the lock file as it should be now; None where it stays as it is.
+
+    ``beside`` are files beside the models that were asked.
+    """
 
     report: LintReport
     lock: Lock | None
+    beside: tuple[str, ...]
 
 
 def lint(request: Request, progress: Progress | None = None) -> Result:
@@ -89,7 +94,8 @@ def lint(request: Request, progress: Progress | None = None) -> Result:
     answered = all(isinstance(r, Linted) for _, r in results)
     settled = request.update or bool(request.accept)
     found += suppressions.findings(request.whole and answered and not settled)
-    return Result(_report(request, results, found), lock)
+    beside = tuple(p for _, r in results if isinstance(r, Linted) for p in r.beside)
+    return Result(_report(request, results, found), lock, beside)
 
 
 def _tasks(request: Request) -> Iterator[Task]:

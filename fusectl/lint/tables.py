@@ -38,8 +38,16 @@ class Tables:
 
 def tables_of(folder: Path, rules: tuple[str, ...]) -> Tables:
     """Return the tables as they are now. Raises UsageError for a path that leads nowhere."""
-    files = [*sorted(rules_root().rglob("*.yaml")), *yaml_files(folder / path for path in rules)]
-    return Tables(folder, rules, _digest(files))
+    return Tables(folder, rules, _digest(_files(folder, rules)))
+
+
+def table_files(tables: Tables) -> list[Path]:
+    """Return the files of the tables, those that ship first."""
+    return _files(tables.folder, tables.rules)
+
+
+def _files(folder: Path, rules: tuple[str, ...]) -> list[Path]:
+    return [*sorted(rules_root().rglob("*.yaml")), *yaml_files(folder / path for path in rules)]
 
 
 def _stamp(tables: Tables, target: str) -> str:

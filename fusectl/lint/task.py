@@ -49,7 +49,8 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class Linted:
     """What was found. ``section`` is what the lock file should hold now, ``met`` which demands
-    of the policy met an edge, ``accepted`` the fingerprints that were taken."""
+    of the policy met an edge, ``accepted`` the fingerprints that were taken, ``beside`` the files
+    beside the model that were asked."""
 
     model: LintedModel
     findings: tuple[LintFinding, ...]
@@ -58,6 +59,7 @@ class Linted:
     open_changes: bool
     met: frozenset[int]
     accepted: frozenset[str]
+    beside: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+import msgspec
 
 from fusectl.compare.account import Account, account, wiring
 from fusectl.errors import FusectlError, UsageError
@@ -19,14 +20,17 @@ from fusectl.pipeline import survey
 from fusectl.report.lint import LintedModel, LintFinding, Place
 
 
-def explained(task: Task) -> tuple[Account, frozenset[Path]]:
-    """Explain a model: the account, and the files beside it that were asked. Raises FusectlError.
+def explained(task: Task) -> Account:
+    """Explain a model. Raises FusectlError.
 
     Its paths to rules are those of the policy's folder, wherever it runs.
     """
     target, digest = target_of(task.tables, task.target)
     found = survey(task.path, target, rules=catalog(task.tables))
-    return account(found.report, digest, wiring(found.model())), frozenset(found.loaded.external)
+    made = account(found.report, digest, wiring(found.model()))
+    folder = task.path.resolve().parent
+    beside = sorted(os.path.relpath(path, folder) for path in found.loaded.external)
+    return msgspec.structs.replace(made, beside=tuple(beside))
 
 
 def failure(error: BaseException, task: Task) -> Failed:
@@ -72,6 +76,7 @@ def judge(task: Task, found: Account) -> Linted:
         bool(left),
         frozenset(demands.met),
         frozenset(c.finding.fingerprint for c in taken),
+        tuple(str(task.path.resolve().parent / name) for name in found.beside),
     )
 
 

@@ -56,8 +56,8 @@ def receive(stream: IO[bytes]) -> object:
 def answer(task: Task, cache: Cache) -> Linted | Failed:
     """Do one task. Nothing that a model brings up gets out of here."""
     try:
-        found, asked = explained(task)
-        cache.put(task, found, asked)
+        found = explained(task)
+        cache.put(task, found)
         return judge(task, found)
     except (KeyboardInterrupt, SystemExit):
         raise

@@ -12,7 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from fusectl.lint import cache as remembered
 from fusectl.lint import pool
-from fusectl.lint.cache import Cache, cache_folder
+from fusectl.lint.cache import Cache
+from fusectl.lint.program import cache_folder
 from fusectl.lint.task import Task
 from tests.compare.models import PAIR, RETURNED, write
 from tests.lint.conftest import Lint
@@ -83,7 +84,7 @@ def test_the_program_is_part_of_the_key(
     repo: Path, lint: Lint, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lint()
-    monkeypatch.setattr(remembered, "_program", lambda: "another version")
+    monkeypatch.setattr(remembered, "program", lambda: "another version")
     lint()
     assert len(asked) == 2
 
