@@ -55,8 +55,8 @@ def _axes(
     axes = sorted(a % rank for a in raw) if rank else []
     if axes == list(range(rank - len(axes), rank)) and (len(axes) == 1 or not only_last):
         return []
-    last = "the last" if only_last else "the last ones"
-    return [fail(label, f"axes is {raw} of rank {rank}, needed is {last} ([-1])", help)]
+    last = "is the last one ([-1])" if only_last else "are the last ones ([-1] and so on)"
+    return [fail(label, f"axes is {raw} of rank {rank}, needed {last}", help)]
 
 
 def _states_axes(role: Role) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Container, Iterator, Sequence
 
 from fusectl.graph.overlay import Overlay
 from fusectl.match.candidate import Candidate, Miss, Role
-from fusectl.match.near import Near, is_quantised, near_misses
+from fusectl.match.near import near_misses
+from fusectl.match.partial import Near, is_quantised
 from fusectl.match.whole import whole_matches
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern
@@ -146,7 +147,9 @@ def _miss(index: int, overlay: Overlay, near: Near) -> Miss:
         return Miss(role, node.role, "a graph input or constant" if stored else "nothing")
     behind = near.behind.get(index)
     if behind is not None:
-        return Miss(role, node.role, f"{group.last.op} beside {behind.label} ({behind.op})", group)
+        place = "in front of" if group.order < behind.order else "behind"
+        seen = f"{group.last.op}, {place} {behind.label} ({behind.op})"
+        return Miss(role, node.role, seen, group, beside=True)
     if group.last.op not in node.ops:
         return Miss(role, node.role, group.last.op, group)
     wanted = " and ".join(near.bound.get(v, v) for v in node.inputs if v)

@@ -89,12 +89,7 @@ def remedy(finding: Finding) -> str:
 
 
 def near_miss(decision: Decision) -> str:
-    """Return how near a pattern of several nodes came, and what is missing."""
-    absent = {m.node for m in decision.missing if m.node}
-    matched = sum(n.label not in absent and n.output not in absent for n in decision.nodes)
-    total = matched + len(decision.missing)
-    parts = [
-        f"{'node ' + m.node if m.node else m.role}: expected {m.expected}, found {m.observed}"
-        for m in decision.missing
-    ]
-    return f"{matched} of {total} nodes match; {'; '.join(parts)}"
+    """Return how near a pattern of several nodes came, and all that is missing."""
+    seen = [f.observed.rstrip(".") for f in decision.blockers if missed(decision, f)]
+    count, _, _ = seen[0].partition("; ")
+    return "; ".join((count, *dict.fromkeys(s.partition("; ")[2] for s in seen)))
