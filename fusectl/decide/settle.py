@@ -61,7 +61,7 @@ def _covered(rulings: list[Ruling]) -> set[int]:
     wanted = {n for r in misses for n in own(r.candidate)}
     holders: dict[int, list[Ruling]] = {}
     for ruling in rulings:
-        if not ruling.candidate.missing:
+        if not ruling.candidate.missing and ruling.candidate.path is not None:
             for node in wanted.intersection(map(id, ruling.nodes)):
                 holders.setdefault(node, []).append(ruling)
     covered = set()

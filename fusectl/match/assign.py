@@ -278,9 +278,12 @@ class Search:
         wrong = self._wrong(bound)
         if self._far(missed, wrong) or self.shape.pattern.edge not in bound:
             return
+        odd, pinned = self._odd(bound)
+        if self.shape.few and (odd or wrong or not pinned):
+            return
         found = Near(
             self.shape.pattern, tuple(self.roles), bound,
-            dict(self.stand_ins), dict(self.behind), self.skipped, wrong,
+            dict(self.stand_ins), dict(self.behind), self.skipped, wrong, odd,
         )  # fmt: skip
         if found.lacks <= self.most and (self.best is None or found.rank < self.best.rank):
             self.best = found
@@ -288,7 +291,7 @@ class Search:
 
     def _arbitrary(self, missed: int) -> bool:
         """Tell whether it rests on arithmetic or quantisers alone, which stand everywhere."""
-        if missed == 1 and not self.shape.quantised:
+        if missed == 1 and not self.shape.quantised and not self.shape.few:
             return False
         telling = [r for r, tells in zip(self.roles, self.shape.telling, strict=True) if tells]
         return bool(telling) and all(r is None for r in telling)
@@ -301,6 +304,21 @@ class Search:
             if role is not None:
                 names.update(node.inputs, node.outputs)
         return {n: v for n, v in self.bound.items() if n in names}
+
+    def _odd(self, bound: dict[str, str]) -> tuple[int, bool]:
+        """Count what stand-ins do not read of what they should; tell whether all are pinned.
+
+        Pinned is a gap of which nodes that match make an operand and read the result.
+        """
+        odd, pinned = 0, not self.skipped and not self.behind and len(self.stand_ins) > 0
+        for index, group in self.stand_ins.items():
+            if index in self.behind:
+                continue
+            node = self.shape.pattern.nodes[index]
+            known = [bound[v] for v in node.inputs if v in bound]
+            odd += sum(v not in group.inputs for v in known)
+            pinned = pinned and bool(known) and any(o in bound for o in node.outputs)
+        return odd, pinned
 
     def _wrong(self, bound: dict[str, str]) -> int:
         """Count the pattern's constants that are bound to none, or to one of another value."""

@@ -22,7 +22,8 @@ class Near:
 
     ``behind`` are nodes that would play a role if the stand-in did not stand beside them;
     ``skipped``: of one role nothing is there, and its reader reads what it would read.
-    ``wrong`` counts the constants that are none or have another value.
+    ``wrong`` counts the constants that are none or have another value, ``odd`` the values that
+    stand-ins should read and do not.
     """
 
     pattern: Pattern
@@ -32,6 +33,7 @@ class Near:
     behind: dict[int, Group]
     skipped: bool
     wrong: int
+    odd: int
 
     @property
     def missing(self) -> int:
@@ -41,7 +43,8 @@ class Near:
     @property
     def lacks(self) -> int:
         """How many facts do not hold; a node of which there is no trace counts twice."""
-        return 2 * self.missing + self.wrong - len(self.stand_ins) - self.skipped
+        traced = len(self.stand_ins) + self.skipped
+        return 2 * self.missing - traced + self.wrong + self.odd
 
     @property
     def rank(self) -> tuple[int, int, bool, int]:
@@ -53,13 +56,14 @@ class Near:
 class Shape:
     """What the search asks of a pattern again and again.
 
-    ``least`` nodes have to match, two where quantisers already say what is meant; ``telling`` are
-    the nodes with operators that do not stand everywhere; ``around`` are for each node the
-    operators that make what it reads and that read what it makes.
+    ``least`` nodes have to match; ``few``: where it is fewer than three, more has to be right.
+    ``telling`` are the nodes with operators that do not stand everywhere; ``around`` are for each
+    node the operators that make what it reads and that read what it makes.
     """
 
     pattern: Pattern
     least: int
+    few: bool
     quantised: bool
     telling: tuple[bool, ...]
     around: tuple[tuple[frozenset[str], frozenset[str]], ...]
@@ -76,12 +80,14 @@ def shape_of(pattern: Pattern) -> Shape:
         return known
     nodes = pattern.nodes
     quantised = is_quantised(pattern)
-    least = max((len(nodes) + 1) // 2, 2 if quantised else 3)
+    # Quantisers already say what is meant.
+    least = 2 if len(nodes) == 3 else max((len(nodes) + 1) // 2, 2 if quantised else 3)
+    few = least == 2 and not quantised
     around = tuple((_ops(nodes, n.inputs, True), _ops(nodes, n.outputs, False)) for n in nodes)
     dull = _QUANTISERS if quantised else COMMON
     telling = tuple(n.ops.isdisjoint(dull) for n in nodes)
     every = frozenset().union(*(n.ops for n in nodes))
-    found = Shape(pattern, least, quantised, telling, around, every)
+    found = Shape(pattern, least, few, quantised, telling, around, every)
     _SHAPES[id(pattern)] = found
     return found
 
