@@ -123,8 +123,9 @@ class Search:
         return late[0], self._readers(bound[late[1]]), False
 
     def _readers(self, value: str) -> list[Group]:
-        users = self.overlay.users(value)
-        return list(dict.fromkeys(g for g, _ in users[: 2 * CROWD]))
+        if self.overlay.readers(value) > CROWD:
+            return []
+        return list(dict.fromkeys(g for g, _ in self.overlay.users(value)))
 
     def _miss(self, index: int, groups: list[Group], left: tuple[int, ...], missed: int) -> None:
         """Leave a node out and go on behind what stands in its place, or without anything."""

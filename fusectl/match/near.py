@@ -73,11 +73,13 @@ def _plausible(shape: Shape, overlay: Overlay, index: int, group: Group) -> bool
                 return True
             beside.append(maker)
     for value in group.outputs:
-        for user, _ in overlay.users(value)[:CROWD]:
+        if overlay.readers(value) > CROWD:
+            continue
+        for user, _ in overlay.users(value):
             if user.op in readers:
                 return True
             beside.append(user)
-    return any(_plausible_behind(shape, overlay, g, group) for g in beside[:CROWD])
+    return any(_plausible_behind(shape, overlay, g, group) for g in beside)
 
 
 def _plausible_behind(shape: Shape, overlay: Overlay, gap: Group, group: Group) -> bool:
@@ -86,7 +88,9 @@ def _plausible_behind(shape: Shape, overlay: Overlay, gap: Group, group: Group) 
         if maker is not None and maker is not group and maker.op in shape.every:
             return True
     for value in gap.outputs:
-        for user, _ in overlay.users(value)[:CROWD]:
+        if overlay.readers(value) > CROWD:
+            continue
+        for user, _ in overlay.users(value):
             if user is not group and user.op in shape.every:
                 return True
     return False
