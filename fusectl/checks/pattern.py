@@ -60,7 +60,14 @@ def _counted(candidate: Candidate, outcomes: Iterable[Outcome]) -> Outcomes:
     if not found:
         return None
     lead = _matching(candidate)
-    return [replace(o, observed=f"{lead}{o.observed}") for o in found]
+    if not lead:
+        return found
+    return [replace(o, observed=f"{lead}{_of_whom(o)}") for o in found]
+
+
+def _of_whom(outcome: Outcome) -> str:
+    named = any(piece in outcome.observed for piece in outcome.subject.split(", "))
+    return outcome.observed if named else f"{outcome.subject}: {outcome.observed}"
 
 
 def _placement(candidate: Candidate, miss: Miss) -> str:

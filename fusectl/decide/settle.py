@@ -54,7 +54,10 @@ def settled(rulings: Iterable[Ruling]) -> list[Ruling]:
 
 
 def _covered(rulings: list[Ruling]) -> set[int]:
-    """Return the near misses (by identity) that lie mostly in one fusion, or all in one match."""
+    """Return the near misses (by identity) of which there is nothing left to explain.
+
+    Those that lie mostly in one fusion, or all in one match or in a miss of which more is there.
+    """
     misses = [r for r in rulings if r.candidate.missing]
     if not misses:
         return set()
@@ -69,7 +72,8 @@ def _covered(rulings: list[Ruling]) -> set[int]:
         mine = own(miss.candidate)
         counts = Counter(id(h) for n in mine for h in holders.get(n, ()))
         fused = {id(h) for n in mine for h in holders.get(n, ()) if h.accepted}
-        if any(c == len(mine) or (i in fused and 2 * c > len(mine)) for i, c in counts.items()):
+        held = any(c == len(mine) or (i in fused and 2 * c > len(mine)) for i, c in counts.items())
+        if held or any(mine < own(other.candidate) for other in misses):
             covered.add(id(miss))
     return covered
 

@@ -134,7 +134,7 @@ class Search:
             self.stand_ins[index] = group
             self.used.add(id(group))
             self._pass(index, group, left, missed)
-            for inputs in self._guesses(node, group.inputs):
+            for inputs in self._guesses(node, group):
                 new = self._bind_loosely(node, inputs, group.outputs)
                 self._go_on(left, missed)
                 for name in new:
@@ -170,7 +170,8 @@ class Search:
             value = next(self.bound[v] for v in node.inputs if self.bound.get(v) in first.inputs)
         gap, reached = first, value
         for _ in range(_REACH):
-            if self.operators.barrier(gap.op) not in _PASSED or not gap.inputs or not gap.outputs:
+            passed = self.operators.barrier(gap.op) in _PASSED or gap.op == "Expand"
+            if not passed or not gap.inputs or not gap.outputs:
                 return
             reached = gap.inputs[0] if made else gap.outputs[0]
             users = self.overlay.users(reached)
@@ -219,8 +220,11 @@ class Search:
                 odds += actual not in self.overlay.producers
         return odds
 
-    def _guesses(self, node: PatternNode, inputs: tuple[str, ...]) -> list[tuple[str, ...]]:
+    def _guesses(self, node: PatternNode, group: Group) -> list[tuple[str, ...]]:
         """Return how what stands in a gap may read what the pattern's node would."""
+        inputs = group.inputs
+        if self.operators.kind(group.op) == "move" and group.op != "Concat":
+            inputs = inputs[:1]  # the others are shapes and places
         if len(node.inputs) != 2:
             return [inputs]
         if len(inputs) == 1:

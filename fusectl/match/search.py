@@ -152,6 +152,7 @@ def _miss(index: int, overlay: Overlay, near: Near) -> Miss:
         return Miss(role, node.role, seen, group, beside=True)
     if group.last.op not in node.ops:
         return Miss(role, node.role, group.last.op, group)
-    wanted = " and ".join(near.bound.get(v, v) for v in node.inputs if v)
+    wanted = [near.bound.get(v, "another value") for v in node.inputs if v]
+    named = " and ".join(wanted) if any(v in near.bound for v in node.inputs) else "other values"
     actual = " and ".join(v for v in group.inputs if v)
-    return Miss(role, f"{node.role} of {wanted}", f"{group.last.op} of {actual}", group)
+    return Miss(role, f"{node.role} of {named}", f"{group.last.op} of {actual}", group)
