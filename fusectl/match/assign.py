@@ -18,6 +18,8 @@ from fusectl.tables.patterns import PatternNode
 
 _TRIES = 200
 """Assignments tried around one anchor; graphs of equal operators could otherwise explode."""
+_BRANCHING = 2
+"""Misses up to which every guess is followed on what stands there; then only the likeliest."""
 _REACH = 2
 """Nodes that may stand between two of a pattern: a quantiser and its dequantiser."""
 _PASSED = frozenset(("requantize", "cast", "layout"))
@@ -130,18 +132,19 @@ class Search:
     def _miss(self, index: int, groups: list[Group], left: tuple[int, ...], missed: int) -> None:
         """Leave a node out and go on behind what stands in its place, or without anything."""
         node = self.shape.pattern.nodes[index]
-        for group in groups:
+        first = missed <= _BRANCHING
+        for group in groups if first else groups[:1]:
             self.stand_ins[index] = group
             self.used.add(id(group))
             self._pass(index, group, left, missed)
-            for inputs in self._guesses(node, group):
+            for inputs in self._guesses(node, group)[: 2 if first else 1]:
                 new = self._bind_loosely(node, inputs, group.outputs)
                 self._go_on(left, missed)
                 for name in new:
                     del self.bound[name]
             self.used.discard(id(group))
             del self.stand_ins[index]
-        name = "" if self.skipped else self._skip(node)
+        name = "" if self.skipped or not first else self._skip(node)
         if name:
             self.skipped = True
             self._go_on(left, missed)

@@ -9,7 +9,10 @@ from fusectl.match.assign import Search
 from fusectl.match.candidate import Role
 from fusectl.match.partial import CROWD, Near, Shape, shape_of
 from fusectl.tables.operators import Operators
-from fusectl.tables.patterns import Pattern
+from fusectl.tables.patterns import Pattern, PatternNode
+
+_LEVELS = (1, 64)
+"""How much may be lacking, in turn: what lacks one thing is found soon, by whichever spelling."""
 
 
 def near_misses(
@@ -19,19 +22,38 @@ def near_misses(
 
     Nodes in ``taken`` (by identity) belong to whole matches, and nothing is missed there.
     """
+    places = [
+        (shape, index, group, most)
+        for shape in map(shape_of, sorted(patterns, key=lambda p: -len(p.nodes)))
+        if (most := _allowed(shape, overlay))
+        for index, group in _anchors(shape, overlay, taken)
+    ]
     found: list[Near] = []
-    most: dict[int, int] = {}
-    for pattern in sorted(patterns, key=lambda p: -len(p.nodes)):
-        shape = shape_of(pattern)
-        for index, group in _anchors(shape, overlay, taken):
+    solved: dict[int, int] = {}
+    before = 0
+    for level in _LEVELS:
+        for shape, index, group, allowed in places:
             # A spelling that lacks more tells nothing beside one that lacks less.
-            known = most.get(id(group), 2 * len(pattern.nodes))
-            search = Search(shape, overlay, operators, taken, known)
+            most = min(level, allowed, solved.get(id(group), level))
+            if most <= before:
+                continue
+            search = Search(shape, overlay, operators, taken, most)
             best = search.run(index, Role(group, group.last))
             if best is not None:
                 found.append(best)
-                most[id(group)] = best.lacks
+                for role in filter(None, best.roles):
+                    solved[id(role.group)] = min(best.lacks, solved.get(id(role.group), level))
+        before = level
     return sorted(found, key=lambda n: n.rank)
+
+
+def _allowed(shape: Shape, overlay: Overlay) -> int:
+    """Return how much may be lacking in this graph: little where no operator there tells."""
+    nodes, telling = shape.pattern.nodes, shape.telling
+    told = [n for n, tells in zip(nodes, telling, strict=True) if tells]
+    if not told or any(overlay.count(op) for n in told for op in n.ops):
+        return shape.most
+    return int(len(told) == 1 and not shape.few and not shape.quantised)
 
 
 def _anchors(shape: Shape, overlay: Overlay, taken: Container[int]) -> Iterator[tuple[int, Group]]:
@@ -58,8 +80,16 @@ def _anchors(shape: Shape, overlay: Overlay, taken: Container[int]) -> Iterator[
         if group.fused or id(group.last) in taken:
             continue
         for role in roles:
-            if _plausible(shape, overlay, role, group):
+            fits = shape.telling[role] or _constants_fit(shape, overlay, nodes[role], group)
+            if fits and _plausible(shape, overlay, role, group):
                 yield role, group
+
+
+def _constants_fit(shape: Shape, overlay: Overlay, node: PatternNode, group: Group) -> bool:
+    """Tell whether arithmetic has as many constants as the pattern's, or more."""
+    where = shape.pattern.where
+    wanted = sum(v in where and where[v].const is not None for v in node.inputs)
+    return not wanted or sum(map(overlay.is_constant, group.inputs)) >= wanted
 
 
 def _plausible(shape: Shape, overlay: Overlay, index: int, group: Group) -> bool:

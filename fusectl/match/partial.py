@@ -56,13 +56,15 @@ class Near:
 class Shape:
     """What the search asks of a pattern again and again.
 
-    ``least`` nodes have to match; ``few``: where it is fewer than three, more has to be right.
-    ``telling`` are the nodes with operators that do not stand everywhere; ``around`` are for each
-    node the operators that make what it reads and that read what it makes.
+    ``least`` nodes have to match, and ``most`` may be lacking; ``few``: where the least is fewer
+    than three, more has to be right. ``telling`` are the nodes with operators that do not stand
+    everywhere; ``around`` are for each node the operators that make what it reads and that read
+    what it makes.
     """
 
     pattern: Pattern
     least: int
+    most: int
     few: bool
     quantised: bool
     telling: tuple[bool, ...]
@@ -87,7 +89,7 @@ def shape_of(pattern: Pattern) -> Shape:
     dull = _QUANTISERS if quantised else COMMON
     telling = tuple(n.ops.isdisjoint(dull) for n in nodes)
     every = frozenset().union(*(n.ops for n in nodes))
-    found = Shape(pattern, least, few, quantised, telling, around, every)
+    found = Shape(pattern, least, len(nodes) - least + 1, few, quantised, telling, around, every)
     _SHAPES[id(pattern)] = found
     return found
 
