@@ -56,7 +56,8 @@ def settled(rulings: Iterable[Ruling]) -> list[Ruling]:
 def _covered(rulings: list[Ruling]) -> set[int]:
     """Return the near misses (by identity) of which there is nothing left to explain.
 
-    Those that lie mostly in one fusion, or all in one match or in a miss of which more is there.
+    Those that lie mostly in the fusion of a pattern of several nodes, or all in one match or in a
+    miss of which more is there.
     """
     misses = [r for r in rulings if r.candidate.missing]
     if not misses:
@@ -71,7 +72,12 @@ def _covered(rulings: list[Ruling]) -> set[int]:
     for miss in misses:
         mine = own(miss.candidate)
         counts = Counter(id(h) for n in mine for h in holders.get(n, ()))
-        fused = {id(h) for n in mine for h in holders.get(n, ()) if h.accepted}
+        fused = {
+            id(h)
+            for n in mine
+            for h in holders.get(n, ())
+            if h.accepted and not h.candidate.rule.two_node
+        }
         held = any(c == len(mine) or (i in fused and 2 * c > len(mine)) for i, c in counts.items())
         if held or any(mine < own(other.candidate) for other in misses):
             covered.add(id(miss))
