@@ -123,7 +123,12 @@ def path_attributes(candidate: Candidate, args: Args) -> Outcomes:
     """Attributes have values that this path takes."""
     if candidate.path is None or not candidate.path.where:
         return None
-    return list(attribute_outcomes(candidate, candidate.path.where)) or None
+    found = list(attribute_outcomes(candidate, candidate.path.where))
+    if found and candidate.pattern.where:
+        # What the rule refuses is told for the rule.
+        refused = {o.subject for o in attribute_outcomes(candidate, candidate.pattern.where)}
+        found = [o for o in found if o.subject not in refused]
+    return found or None
 
 
 @check("path-values", "constant-value", lambda pattern, path: bool(path.where))

@@ -13,6 +13,7 @@ from fusectl.checks.parameters import matches, parameter
 from fusectl.checks.reduction import axes_outcomes
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.constants import Unreadable
+from fusectl.graph.view import schema
 from fusectl.match.candidate import Candidate, Miss
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.schema import Where
@@ -25,19 +26,48 @@ def _any(pattern: Pattern, wanted: Callable[[Where], bool]) -> bool:
 @check("nodes-match", "op-mismatch", needs="missing")
 def nodes_match(candidate: Candidate, args: Args) -> Outcomes:
     """Every node of the pattern is there, with the operator, domain and arity it asks for."""
-    total = len(candidate.pattern.nodes)
     found = []
     for miss in candidate.missing:
         place = miss.group.label if miss.group is not None else candidate.consumer.node.label
-        found.append(
-            fail(
-                place,
-                f"{total - len(candidate.missing)} of {total} nodes match; where the pattern has "
-                f"{miss.expected}, {miss.observed} stands",
-                _placement(candidate, miss),
-            )
-        )
+        if miss.group is None:
+            seen = f"{miss.observed} stands where the pattern has {miss.expected}"
+        else:
+            seen = f"{place} is {miss.observed}, the pattern has {miss.expected} there"
+        found.append(fail(place, f"{_matching(candidate)}{seen}", _placement(candidate, miss)))
     return found or None
+
+
+def _matching(candidate: Candidate) -> str:
+    """Say how many nodes of a pattern of several are as it has them: operator, constants, all."""
+    nodes = candidate.pattern.nodes
+    if len(nodes) == 2:
+        return ""
+    facts = candidate.pattern.where
+    needed = [n for n, f in facts.items() if f.const is not None]
+    wrong = {name for name, _ in _run_time(candidate, needed)}
+    wrong |= {name for name, _ in _other_values(candidate, facts)}
+    labels = {o.subject for o in attribute_outcomes(candidate, facts)}
+    good = sum(
+        role is not None and wrong.isdisjoint(node.inputs) and role.node.label not in labels
+        for node, role in zip(nodes, candidate.roles, strict=True)
+    )
+    return f"{good} of {len(nodes)} nodes match; "
+
+
+def _counted(candidate: Candidate, outcomes: Iterable[Outcome]) -> Outcomes:
+    """Say of each outcome how many nodes match."""
+    found = list(outcomes)
+    if not found:
+        return None
+    lead = _matching(candidate)
+    if not lead:
+        return found
+    return [replace(o, observed=f"{lead}{_of_whom(o)}") for o in found]
+
+
+def _of_whom(outcome: Outcome) -> str:
+    named = any(piece in outcome.observed for piece in outcome.subject.split(", "))
+    return outcome.observed if named else f"{outcome.subject}: {outcome.observed}"
 
 
 def _placement(candidate: Candidate, miss: Miss) -> str:
@@ -60,6 +90,10 @@ def _placement(candidate: Candidate, miss: Miss) -> str:
                 f"quantise {value}: put a QuantizeLinear and a DequantizeLinear in front of "
                 f"{role.node.label}"
             )
+    if miss.beside and miss.group is not None:
+        return (
+            f"take {miss.group.label} out of the pattern: convert before it or after it, or keep it"
+        )
     return f"export this part as the pattern {pattern.name or candidate.rule.id}, or keep it"
 
 
@@ -72,7 +106,7 @@ def _placement(candidate: Candidate, miss: Miss) -> str:
 )
 def attributes(candidate: Candidate, args: Args) -> Outcomes:
     """Attributes and attribute-like constants have the values that the rule allows."""
-    return list(attribute_outcomes(candidate, candidate.pattern.where)) or None
+    return _counted(candidate, attribute_outcomes(candidate, candidate.pattern.where))
 
 
 def attribute_outcomes(candidate: Candidate, facts: Mapping[str, Where]) -> Iterator[Outcome]:
@@ -133,28 +167,25 @@ def _text(value: object) -> str:
 def constants(candidate: Candidate, args: Args) -> Outcomes:
     """The operands that the rule needs at compile time are constants."""
     needed = [n for n, f in candidate.pattern.where.items() if f.const is not None]
-    return constant_outcomes(candidate, needed)
+    return _counted(candidate, (o for _, o in _run_time(candidate, needed)))
 
 
 def constant_outcomes(candidate: Candidate, names: Iterable[str]) -> Outcomes:
     """Say which of the named values of the pattern are bound to run-time values."""
-    found = []
+    return [o for _, o in _run_time(candidate, names)] or None
+
+
+def _run_time(candidate: Candidate, names: Iterable[str]) -> Iterator[tuple[str, Outcome]]:
     for name in names:
         value = candidate.bound.get(name, "")
         if value and not candidate.overlay.is_constant(value):
             maker = candidate.overlay.view.producers.get(value)
             origin = f"computed by {maker.label} ({maker.op})" if maker else "an input of the graph"
-            found.append(
-                fail(
-                    value,
-                    f"{value} is {origin}",
-                    f"make {value} an initializer, or fold what computes it before exporting",
-                )
-            )
+            help = f"make {value} an initializer, or fold what computes it before exporting"
+            yield name, fail(value, f"{value} is {origin}", help)
         elif value and candidate.overlay.trouble(value):
             help = "put the file where the model expects it"
-            found.append(unknown(value, candidate.overlay.trouble(value), help))
-    return found or None
+            yield name, unknown(value, candidate.overlay.trouble(value), help)
 
 
 @check(
@@ -164,12 +195,18 @@ def constant_outcomes(candidate: Candidate, names: Iterable[str]) -> Outcomes:
 )
 def constant_values(candidate: Candidate, args: Args) -> Outcomes:
     """Constants have the values that the pattern needs."""
-    return value_outcomes(candidate, candidate.pattern.where)
+    outcomes = (o for _, o in _other_values(candidate, candidate.pattern.where))
+    return _counted(candidate, outcomes)
 
 
 def value_outcomes(candidate: Candidate, facts: Mapping[str, Where]) -> Outcomes:
     """Hold constants against the values that a rule's or a path's facts give."""
-    found: list[Outcome] = []
+    return [o for _, o in _other_values(candidate, facts)] or None
+
+
+def _other_values(
+    candidate: Candidate, facts: Mapping[str, Where]
+) -> Iterator[tuple[str, Outcome]]:
     for name, fact in facts.items():
         value = candidate.bound.get(name, "")
         if fact.const is None or not value or not candidate.overlay.is_constant(value):
@@ -177,8 +214,8 @@ def value_outcomes(candidate: Candidate, facts: Mapping[str, Where]) -> Outcomes
         wanted = fact.numbers
         if wanted is None:
             continue
-        found += _value(candidate, name, value, wanted, fact)
-    return found or None
+        for outcome in _value(candidate, name, value, wanted, fact):
+            yield name, outcome
 
 
 def _value(
@@ -199,15 +236,41 @@ def _value(
     )
     if not close:
         shown = ", ".join(number(w) for w in wanted)
-        reader = next((g.label for g, _ in candidate.overlay.users(value)), value)
+        label, word = _operand(candidate, name, value)
         yield fail(
-            value,
-            f"{name} of {reader} is {constant(candidate.overlay, value)}, "
-            f"the pattern needs {shown}",
+            f"{label}, {value}",
+            f"{label} has {word} {constant(candidate.overlay, value)}, the pattern needs {shown}",
             "another constant is another function: keep it, or correct the constant if it is a "
             "mistake of the exporter",
             fact.span,
         )
+
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "Add": ("addend", "addend"),
+    "Sub": ("minuend", "subtrahend"),
+    "Mul": ("factor", "factor"),
+    "Div": ("dividend", "divisor"),
+    "Pow": ("base", "exponent"),
+    "Max": ("lower limit", "lower limit"),
+    "Min": ("upper limit", "upper limit"),
+}
+"""What people call the operands of arithmetic; ONNX calls them A and B."""
+
+
+def _operand(candidate: Candidate, name: str, value: str) -> tuple[str, str]:
+    """Return who reads a constant of the pattern, and what it is to that operator."""
+    for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
+        if role is None or name not in node.inputs or value not in role.inputs:
+            continue
+        slot = role.inputs.index(value)
+        words = _WORDS.get(role.node.op, ())
+        if slot < len(words):
+            return role.node.label, words[slot]
+        known = schema(role.node.op_type, role.node.domain, candidate.overlay.view.opset(""))
+        formal = [i.name for i in known.inputs] if known is not None else []
+        return role.node.label, formal[slot] if slot < len(formal) else "operand"
+    return value, "the value"
 
 
 @check(

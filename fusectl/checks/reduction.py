@@ -49,14 +49,14 @@ def _axes(
         if all(a < 0 for a in raw):
             wanted = list(range(-len(raw), 0))
             good = sorted(raw) == wanted and (len(raw) == 1 or not only_last)
-            return [] if good else [fail(label, f"axes is {raw}, needed are the last", help)]
+            return [] if good else [fail(label, f"axes is {raw}, needed are the last ones", help)]
         return [unknown(label, f"axes is {raw} and the rank is not known", "add its shape")]
     rank = len(dims)
     axes = sorted(a % rank for a in raw) if rank else []
     if axes == list(range(rank - len(axes), rank)) and (len(axes) == 1 or not only_last):
         return []
-    last = "the last" if only_last else "the last ones"
-    return [fail(label, f"axes is {raw} of rank {rank}, needed is {last} ([-1])", help)]
+    last = "is the last one, [-1]" if only_last else "are the last ones"
+    return [fail(label, f"axes is {raw} of rank {rank}, needed {last}", help)]
 
 
 def _states_axes(role: Role) -> bool:

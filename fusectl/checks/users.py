@@ -81,10 +81,12 @@ def one_reader(candidate: Candidate, args: Args) -> Outcomes:
         if others:
             names = ", ".join(dict.fromkeys(g.label for g in others))
             wanted = candidate.consumer.node.label
+            equal = candidate.overlay.merged.get(value)
+            same = f", the same as {', '.join(equal)}," if equal else ""
             found.append(
                 fail(
                     value,
-                    f"{value} also feeds {names}",
+                    f"{value}{same} also feeds {names}",
                     f"keep it, or compute {value} a second time for {names}, so that "
                     f"{wanted} has its own",
                 )

@@ -264,18 +264,8 @@ class _Scope:
         taken: set[int],
     ) -> list[Ruling]:
         """The nearest miss for each place."""
-        found = [
-            f
-            for p in patterns
-            for f in find_near(rule, p, self.target, self.overlay, self.operators, taken)
-        ]
-        taken = set(taken)
-        best = []
-        for near in sorted(found, key=lambda f: (len(f.missing), -len(f.pattern.nodes))):
-            if not own(near) & taken:
-                taken |= own(near)
-                best.append(self._judge(near, step, gate))
-        return best
+        found = find_near(rule, patterns, self.target, self.overlay, self.operators, taken)
+        return [self._judge(near, step, gate) for near in found]
 
     def _prepared(self, found: Candidate) -> Candidate:
         off = found.rule.id in self.options.skip

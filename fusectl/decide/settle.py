@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from fusectl.decide.judge import Ruling
@@ -32,11 +33,13 @@ def settled(rulings: Iterable[Ruling]) -> list[Ruling]:
     """Drop what another decision has overtaken; the rest in the order of the graph.
 
     Where a rule only wanted a node of another group and some rule decides the edge itself, and
-    where a near miss lies inside what another rule fused, there is nothing left to explain.
+    where a near miss lies inside what another rule fused or matched as a whole, there is nothing
+    left to explain.
     """
     rulings = list(rulings)
     swallowed = {v for r in rulings if r.accepted for v in r.swallows}
     decided = {_edge(r) for r in rulings if not _held(r)}
+    covered = _covered(rulings)
     staying = [
         r
         for r in rulings
@@ -44,9 +47,41 @@ def settled(rulings: Iterable[Ruling]) -> list[Ruling]:
         or (
             not (_held(r) and _edge(r) in decided)
             and not (r.candidate.missing and r.candidate.value in swallowed)
+            and id(r) not in covered
         )
     ]
     return sorted(staying, key=_place)
+
+
+def _covered(rulings: list[Ruling]) -> set[int]:
+    """Return the near misses (by identity) of which there is nothing left to explain.
+
+    Those that lie mostly in the fusion of a pattern of several nodes, or all in one match or in a
+    miss of which more is there.
+    """
+    misses = [r for r in rulings if r.candidate.missing]
+    if not misses:
+        return set()
+    wanted = {n for r in misses for n in own(r.candidate)}
+    holders: dict[int, list[Ruling]] = {}
+    for ruling in rulings:
+        if not ruling.candidate.missing and ruling.candidate.path is not None:
+            for node in wanted.intersection(map(id, ruling.nodes)):
+                holders.setdefault(node, []).append(ruling)
+    covered = set()
+    for miss in misses:
+        mine = own(miss.candidate)
+        counts = Counter(id(h) for n in mine for h in holders.get(n, ()))
+        fused = {
+            id(h)
+            for n in mine
+            for h in holders.get(n, ())
+            if h.accepted and not h.candidate.rule.two_node
+        }
+        held = any(c == len(mine) or (i in fused and 2 * c > len(mine)) for i, c in counts.items())
+        if held or any(mine < own(other.candidate) for other in misses):
+            covered.add(id(miss))
+    return covered
 
 
 def _held(ruling: Ruling) -> bool:

@@ -57,12 +57,16 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A role that nothing plays: what the pattern expects and what stands there."""
+    """A role that nothing plays: what the pattern expects and what stands there.
+
+    ``beside``: the right node is there, and ``group`` stands between it and the rest.
+    """
 
     role: str
     expected: str
     observed: str
     group: Group | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,13 +126,13 @@ def _names(decision: Decision) -> frozenset[str]:
 def kept_groups(decisions: Iterable[Decision]) -> tuple[Kept, ...]:
     """Group the decisions that do not fuse by identical causes, in report order."""
     decisions = tuple(decisions)
-    settled, nearest = _settled(decisions), _nearest(decisions)
+    settled, nearest, inner = _settled(decisions), _nearest(decisions), _inner(decisions)
     groups: dict[tuple[str, Fate, Hashable], list[Decision]] = {}
     for decision in decisions:
         if decision.verdict == "fuse":
             continue
         keys = frozenset(_keyed(decision))
-        fate = _fate(decision, settled, nearest)
+        fate = "farther" if decision.id in inner else _fate(decision, settled, nearest)
         groups.setdefault((decision.rule, fate, keys), []).append(decision)
     return tuple(Kept(tuple(g), fate) for (_, fate, _), g in groups.items())
 
@@ -149,6 +149,28 @@ def _nearest(decisions: Iterable[Decision]) -> dict[Hashable, int]:
             key = (decision.edge.value, spot(decision))
             found[key] = min(len(told(decision)), found.get(key, len(told(decision))))
     return found
+
+
+def _inner(decisions: Iterable[Decision]) -> frozenset[str]:
+    """Return the patterns of several nodes (by id) that lie inside a larger one.
+
+    A normalisation by the root of a mean square is the end of one that subtracts the mean; what
+    keeps both from fusing is told once.
+    """
+    kept = [d for d in decisions if d.verdict == "keep" and len(d.swallows) > 1 and not d.between]
+    nodes = {d.id: {(n.graph, n.output) for n in d.nodes} for d in kept}
+    at: dict[Hashable, list[Decision]] = {}
+    for decision in kept:
+        for node in nodes[decision.id]:
+            at.setdefault(node, []).append(decision)
+    return frozenset(
+        d.id
+        for d in kept
+        if any(
+            other.rule != d.rule and nodes[d.id] < nodes[other.id]
+            for other in at[next(iter(nodes[d.id]))]
+        )
+    )
 
 
 def _settled(decisions: Iterable[Decision]) -> frozenset[tuple[Hashable, ...]]:

@@ -6,6 +6,9 @@ import re
 
 from fusectl.report.types import Decision, Finding
 
+_COUNTED = re.compile(r"\d+ of \d+ nodes match; ")
+_GAPS = 2
+"""Nodes of a near miss that are told; with many more of them it is another function."""
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -62,11 +65,11 @@ def required(finding: Finding, rule: str) -> str:
 def statement(decision: Decision, finding: Finding, where: bool = True) -> str:
     """Return observed and required in one sentence, with the line that requires it.
 
-    Of a pattern that nearly matched it says how nearly. What a machine lacks says without
+    A pattern that nearly matched says itself what it has. What a machine lacks says without
     ``where`` what it requires.
     """
     parts = [observation(decision, finding)]
-    if not missed(decision, finding) and (where or finding.group != "target"):
+    if not _COUNTED.match(finding.observed) and (where or finding.group != "target"):
         parts.append(required(finding, decision.rule))
     place = f" ({finding.where})" if where and finding.where else ""
     return "; ".join(filter(None, parts)) + place + "."
@@ -89,12 +92,10 @@ def remedy(finding: Finding) -> str:
 
 
 def near_miss(decision: Decision) -> str:
-    """Return how near a pattern of several nodes came, and what is missing."""
-    absent = {m.node for m in decision.missing if m.node}
-    matched = sum(n.label not in absent and n.output not in absent for n in decision.nodes)
-    total = matched + len(decision.missing)
-    parts = [
-        f"{'node ' + m.node if m.node else m.role}: expected {m.expected}, found {m.observed}"
-        for m in decision.missing
-    ]
-    return f"{matched} of {total} nodes match; {'; '.join(parts)}"
+    """Return how near a pattern of several nodes came, and the first things that are missing."""
+    seen = [f.observed.rstrip(".") for f in decision.blockers if missed(decision, f)]
+    matching, _, _ = seen[0].partition("; ")
+    gaps = list(dict.fromkeys(s.partition("; ")[2] for s in seen))
+    more = len(gaps) - _GAPS
+    shown = [*gaps[:_GAPS], f"and {count(more, 'other')}"] if more > 1 else gaps
+    return "; ".join((matching, *shown))

@@ -31,6 +31,10 @@ def _tail(group: Group, node: onnx.NodeProto) -> tuple[int, ...]:
 
 
 def _epsilon(group: Group, added_to: str) -> float:
+    for node in group.of("Sub", "Max"):  # a variance that is a difference of means
+        reads = node.input[:1] if node.op_type == "Sub" else node.input
+        if added_to in map(group.real, reads):
+            added_to = node.output[0]
     adds = [n for n in group.of("Add") if added_to in map(group.real, n.input)]
     require(len(adds) == 1, "no epsilon is added to the variance")
     found = group.outside(adds[0])
@@ -43,12 +47,34 @@ def _epsilon(group: Group, added_to: str) -> float:
 def _scaled(group: Group, normal: Array) -> Array:
     """Scale and shift, by the operands from outside of the last nodes."""
     node = _before(group, group.results[0])
+    if node.op_type == "Add" and not group.outside(node):
+        return _factored(group, node, normal)
     shift = group.outside(node) if node.op_type == "Add" else []
     if shift:
         node = _before(group, next(v for v in node.input if group.maker(v) is not None))
     scale = group.outside(node) if node.op_type == "Mul" else []
+    if node.op_type == "Mul" and not scale:  # the scale is in the factor
+        makers = (group.maker(v) for v in node.input)
+        scale = next((group.outside(m) for m in makers if m is not None and m.op_type == "Mul"), [])
     result = normal * group.array(scale[0]) if scale else normal
     return np.asarray(result + group.array(shift[0]) if shift else result)
+
+
+def _factored(group: Group, node: onnx.NodeProto, normal: Array) -> Array:
+    """x * factor + (shift - mean * factor), with the scale in the factor."""
+    makers = {m.op_type: m for m in map(group.maker, node.input) if m is not None}
+    require(set(makers) == {"Mul", "Sub"}, "no sum of a product and a difference")
+    less, times = makers["Sub"], makers["Mul"]
+    require(group.maker(less.input[0]) is None, "the shift is subtracted")
+    taken = group.maker(less.input[1])
+    require(taken is not None and taken.op_type == "Mul", "no product is subtracted")
+    assert taken is not None
+    factors = set(map(group.real, taken.input)) & set(map(group.real, times.input))
+    require(len(factors) == 1, "not the same factor")
+    factor = group.maker(factors.pop())
+    require(factor is not None and factor.op_type == "Mul", "no scale in the factor")
+    assert factor is not None
+    return np.asarray(normal * group.array(group.outside(factor)[0]) + group.array(less.input[0]))
 
 
 def _before(group: Group, value: str) -> onnx.NodeProto:

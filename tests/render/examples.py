@@ -103,8 +103,8 @@ def near_miss() -> Report:
         blocker(
             "op-mismatch",
             "pow_3",
-            "9 of 10 nodes match; where the pattern has Pow with exponent 2, Pow with exponent 3 "
-            "stands",
+            "9 of 10 nodes match; pow_3 is Pow with exponent 3, the pattern has Pow with exponent "
+            "2 there",
             "Every node of the pattern is there, with the operator, domain and arity it asks for",
             "export this part as the pattern layer-norm, or keep it",
             where="rules/fusions/norm.yaml:8",

@@ -221,7 +221,7 @@ def test_what_the_machine_lacks_is_told_when_nothing_can_be_fixed() -> None:
 def test_a_doubtful_cause_is_not_called_a_gain() -> None:
     text = text_of(examples.near_miss())
     assert "No sure gain; worth a look:" in text
-    assert "9 of 10 nodes match; node pow_3: expected Pow with exponent 2, found Pow" in text
+    assert "9 of 10 nodes match; pow_3 is Pow with exponent 3, the pattern has Pow with" in text
 
 
 def test_the_title_is_one_line_and_keeps_the_end_of_the_path() -> None:

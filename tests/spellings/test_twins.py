@@ -75,7 +75,6 @@ def test_known_names_something() -> None:
         assert any(fnmatchcase(str(case.id), pattern) for case in CASES), pattern
 
 
-@pytest.mark.xfail(strict=True, reason="what stands where a node is missing counts as a reader")
 def test_what_stands_in_a_gap_is_no_other_reader() -> None:
     """With the node that is missed in its place, the value would have one user."""
     wrong = []
