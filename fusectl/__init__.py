@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["FusectlError", "__version__", "explain", "load_rules", "load_target", "targets"]
+__all__ = [
+    "FusectlError",
+    "__version__",
+    "audit_model",
+    "explain",
+    "load_rules",
+    "load_target",
+    "targets",
+]
 
 if TYPE_CHECKING:
-    from fusectl.api import explain, load_rules, load_target, targets
+    from fusectl.api import audit_model, explain, load_rules, load_target, targets
     from fusectl.errors import FusectlError
 
 

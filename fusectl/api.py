@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fusectl.audit.audit import audit_model
 from fusectl.pipeline import explain, load_rules
 from fusectl.tables import Rule, Target
 
-__all__ = ["explain", "load_rules", "load_target", "rules", "targets"]
+__all__ = ["audit_model", "explain", "load_rules", "load_target", "rules", "targets"]
 
 
 def load_target(name: str | Path, *rules: str | Path) -> Target:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fusectl.render.options import Options
+from fusectl.report.audit import Audit
 from fusectl.report.types import Report
 
 _BATCH = 256
@@ -38,6 +39,11 @@ def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
     head = msgspec.json.encode({"model": report.model.path, "target": report.target.id})
     for decision in report.decisions:
         yield _visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
+
+
+def audit_json(audit: Audit) -> bytes:
+    """Return an audit as indented JSON."""
+    return _visible(audit.json(indent=2)) + b"\n"
 
 
 def _visible(encoded: bytes) -> bytes:

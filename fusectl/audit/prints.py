@@ -1,0 +1,107 @@
+"""Numeric fingerprints: what stays of a value when its layout or the zero of its codes changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.generic]
+CLOSE, FAR = 2e-3, 0.1
+"""Up to this relative distance two values can be the same one, computed by other kernels: ``CLOSE``
+at least, and more where values that are known to be the same differ by more (codes do)."""
+SAME = 1e-6
+"""Up to this relative distance two values of one run hold the same numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """Sums that do not depend on order, and of floats not on padding with zeros."""
+
+    codes: bool
+    size: int
+    sums: tuple[float, ...]
+    scale: tuple[float, ...]
+    order: float
+    """A sum weighted by place: tells a value from its transpose, not from its reshape."""
+
+    def distance(self, other: Print) -> float:
+        """Return the largest relative difference; infinite between floats and codes."""
+        if self.codes != other.codes:
+            return float("inf")
+        pairs = zip(self.sums, other.sums, self.scale, other.scale, strict=True)
+        return max(abs(a - b) / max(s, t, 1e-30) for a, b, s, t in pairs)
+
+    def in_order(self, other: Print) -> float:
+        """Return the distance, infinite also where the elements stand in another order."""
+        if self.size != other.size:
+            return float("inf")
+        weighted = abs(self.order - other.order) / max(self.scale[0], other.scale[0], 1e-30)
+        return max(weighted, self.distance(other))
+
+
+def print_of(array: Array) -> Print | None:
+    """Return the fingerprint, or None where the numbers are too few or too alike to tell."""
+    codes = array.dtype in (np.int8, np.uint8)
+    if array.size == 0 or not (codes or np.issubdtype(array.dtype, np.floating)):
+        return None
+    numbers = array.astype(np.float64).ravel()
+    low, high = float(numbers.min()), float(numbers.max())
+    flat = low == high and (array.size > 1 or low in (0, 1))
+    if flat or not np.isfinite([low, high]).all():
+        return None
+    if codes:
+        numbers = numbers - numbers.mean()
+    squares = numbers * numbers
+    size, cubes = np.abs(numbers), squares * numbers
+    sums = (float(numbers.sum()), float(size.sum()), float(squares.sum()), float(cubes.sum()))
+    scale = (sums[1], sums[1], sums[2], float((squares * size).sum()))
+    order = float(numbers @ np.cos(np.arange(numbers.size, dtype=np.float64)))
+    return Print(codes, numbers.size, sums, scale, order)
+
+
+def prints_of(run: Mapping[str, Array]) -> dict[str, Print]:
+    """Return the fingerprints of all values that have one."""
+    found = ((name, print_of(array)) for name, array in run.items())
+    return {name: mark for name, mark in found if mark is not None}
+
+
+def alike(prints: Mapping[str, Print], order: Iterable[str]) -> dict[str, str]:
+    """Return for each value the first one in ``order`` that holds the same numbers."""
+    names = sorted((n for n in order if n in prints), key=lambda n: prints[n].scale[0])
+    place = {name: i for i, name in enumerate(order)}
+    first: dict[str, str] = {}
+    for i, name in enumerate(names):
+        for other in reversed(names[:i]):
+            if prints[name].scale[0] - prints[other].scale[0] > SAME * prints[name].scale[0]:
+                break
+            if prints[name].in_order(prints[other]) <= SAME:
+                first[name] = first.get(other, other)
+                break
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(first.get(name, name), []).append(name)
+    return {n: min(group, key=lambda m: place[m]) for group in groups.values() for n in group}
+
+
+def reach(pairs: Iterable[tuple[Print, Print]]) -> float:
+    """Return how far apart two values may be that are the same, from pairs that are known to be."""
+    noise = max((a.distance(b) for a, b in pairs), default=0.0)
+    return min(max(CLOSE, 4 * noise), FAR)
+
+
+def nearest(mark: Print, prints: Mapping[str, Print], within: float) -> str | None:
+    """Return the value whose fingerprint is close, if no other numbers come nearly as close.
+
+    Of values with the same numbers the one in the same order is taken, else the first.
+    """
+    near = [(d, n) for n, p in prints.items() if (d := mark.distance(p)) <= 10 * within]
+    best, name = min(near, key=lambda pair: pair[0], default=(within + 1, ""))
+    if best > within:
+        return None
+    alike = [n for _, n in near if prints[n].distance(prints[name]) <= SAME]
+    if any(d < 10 * max(best, SAME) and n not in alike for d, n in near):
+        return None
+    return next((n for n in alike if mark.in_order(prints[n]) <= within), alike[0])
