@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fusectl.audit import truth
+from fusectl.audit import truth as measured
 from fusectl.audit.build import build, witness_of
 from fusectl.audit.choose import choose, misfits
 from fusectl.audit.lay import lay
-from fusectl.audit.run import Job, Runtime
+from fusectl.audit.run import Job, Runtime, runtime
 from fusectl.audit.work import Task
 from fusectl.errors import UsageError
 from fusectl.graph.read import parse, read_bytes
@@ -49,19 +48,23 @@ def audit_model(
     may take, ``witness`` a file for inputs (.npz) for which the optimised model differs, if the
     compiler fuses what is not legal and there are such. Raises FusectlError.
     """
-    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
     if (truth is None) == (not against):
         raise UsageError("name either a runtime to hold the decisions against, or a file of edges")
-    source, path = _source(model)
+    source, name = _source(model)
     if truth is not None:
         if level:
             raise UsageError("a file of edges has its level: leave the level out")
-        name = target or catalog.defaults.target
-        chosen = name if isinstance(name, Target) else catalog.target(name)
-        report = _named(explain(source, chosen, rules=catalog, progress=progress), path)
-        return _from_file(report, chosen, catalog, truth, path)
-    found, chosen = choose(catalog, against, level, target, seconds)
-    return _Audit(found, chosen, catalog, progress).run(source, path, str(witness or ""))
+        return _from_file(source, name, target, _catalog(rules), truth, progress)
+    runtime(against, level)
+    with Job(against, seconds, name) as job:
+        catalog = _catalog(rules)
+        found, chosen = choose(catalog, against, level, target)
+        audit = _Audit(found, chosen, catalog, seconds, progress)
+        return audit.run(source, name, job, _npz(str(witness or "")))
+
+
+def _catalog(rules: Iterable[str | Path] | Catalog) -> Catalog:
+    return rules if isinstance(rules, Catalog) else load_rules(*rules)
 
 
 def _source(model: str | Path | onnx.ModelProto) -> tuple[str | Path | onnx.ModelProto, str]:
@@ -79,11 +82,19 @@ def _named(report: Report, path: str) -> Report:
 
 
 def _from_file(
-    report: Report, target: Target, catalog: Catalog, path: str | Path, model: str
+    source: str | Path | onnx.ModelProto,
+    name: str,
+    target: str | Target | None,
+    catalog: Catalog,
+    path: str | Path,
+    progress: Callable[[str], None] | None,
 ) -> Audit:
-    line = truth.line_for(truth.read(path), model, str(path))
+    line = measured.line_for(measured.read(path), name, str(path))
+    chosen = target or catalog.defaults.target
+    chosen = chosen if isinstance(chosen, Target) else catalog.target(chosen)
+    report = _named(explain(source, chosen, rules=catalog, progress=progress), name)
     against = Against("", line.compiler or "the compiler", "", line.level, str(path))
-    return build(report, target, catalog, against, lay(report, line.edges), None, ())
+    return build(report, chosen, catalog, against, lay(report, line.edges), None, ())
 
 
 class _Audit:
@@ -92,56 +103,51 @@ class _Audit:
         found: Runtime,
         target: Target,
         catalog: Catalog,
+        seconds: float,
         progress: Callable[[str], None] | None,
     ) -> None:
-        self.runtime, self.target, self.catalog, self.progress = found, target, catalog, progress
+        self.runtime, self.target, self.catalog = found, target, catalog
+        self.seconds, self.progress = seconds, progress
 
-    def run(self, source: str | Path | onnx.ModelProto, name: str, keep: str) -> Audit:
-        with TemporaryDirectory(prefix="fusectl-") as folder:
-            task = self._task(source, name, folder)
-            with Job(self.runtime, task, name) as job:
-                report = explain(source, self.target, rules=self.catalog, progress=self.progress)
-                self._tell(f"{self.runtime.title} at work")
-                answer = job.wait()
-            compared = tuple(lay(_named(report, name), answer.edges))
-            witness = None
-            if any(c.illegal and c.scored for c in compared):
-                self._tell("looking for a witness")
-                witness = self._witness(replace(task, what="witness", keep=_npz(keep)), name)
-        against = Against(
-            self.runtime.name, self.runtime.title, answer.version, self.runtime.level, ""
-        )
-        notes = (*misfits(self.runtime, self.target, answer.version), *answer.notes)
-        return build(
-            _named(report, name), self.target, self.catalog, against, compared, witness, notes
-        )
+    def run(self, source: str | Path | onnx.ModelProto, name: str, job: Job, keep: str) -> Audit:
+        task = self._task(source, name, job.folder)
+        job.ask(task)
+        report = explain(source, self.target, rules=self.catalog, progress=self.progress)
+        report = _named(report, name)
+        self._tell(f"{self.runtime.title} at work")
+        answer = job.wait()
+        compared = tuple(lay(report, answer.edges))
+        witness = None
+        if any(c.illegal and c.scored for c in compared):
+            self._tell("looking for a witness")
+            witness = self._witness(replace(task, what="witness", keep=keep), name)
+        found = self.runtime
+        against = Against(found.name, found.title, answer.version, found.level, "")
+        notes = (*misfits(found, self.target, answer.version), *answer.notes)
+        return build(report, self.target, self.catalog, against, compared, witness, notes)
 
     def _tell(self, text: str) -> None:
         if self.progress is not None:
             self.progress(text)
 
-    def _task(self, source: str | Path | onnx.ModelProto, name: str, folder: str) -> Task:
+    def _task(self, source: str | Path | onnx.ModelProto, name: str, folder: Path) -> Task:
         """Return the task; what is no binary model yet is written as one."""
-        path = Path(folder) / "model.onnx"
-        if isinstance(source, str | Path):
+        if isinstance(source, str | Path) and Path(source).suffix.lower() == ".onnx":
             path = Path(source)
-            if path.suffix.lower() != ".onnx":
-                model = parse(*read_bytes(name))
-                path = Path(folder) / "model.onnx"
-                path.write_bytes(model.SerializeToString())
         else:
-            path.write_bytes(source.SerializeToString())
+            path = folder / "model.onnx"
+            proto = parse(*read_bytes(name)) if isinstance(source, str | Path) else source
+            path.write_bytes(proto.SerializeToString())
         moves = self.catalog.operators.moving()
-        return Task(
-            "edges", self.runtime.name, self.runtime.level, str(path.resolve()), folder, moves
-        )
+        return Task("edges", self.runtime.level, str(path.resolve()), str(folder), moves)
 
     def _witness(self, task: Task, name: str) -> Witness:
         try:
-            with Job(self.runtime, task, name) as job:
+            with Job(self.runtime.name, self.seconds, name) as job:
+                job.ask(task)
                 found = job.wait().apart
         except UsageError as error:
-            return Witness(0, False, "", "", (), 0.0, 0.0, "", str(error))
+            return Witness(0, False, "", "", (), None, None, "", str(error))
         assert found is not None
         return witness_of(found, task.keep)
 

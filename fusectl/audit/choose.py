@@ -8,7 +8,7 @@ from fusectl.tables import Catalog, Target
 
 
 def choose(
-    catalog: Catalog, against: str, level: str, target: str | Target | None, seconds: float
+    catalog: Catalog, against: str, level: str, target: str | Target | None
 ) -> tuple[Runtime, Target]:
     """Return the runtime with its level, and the target to hold against it.
 
@@ -16,12 +16,12 @@ def choose(
     one. A target that is not given is the one that describes runtime and level, the default target
     first. Raises UsageError where there is none.
     """
-    found = runtime(against, level, seconds)
+    found = runtime(against, level)
     if target is not None:
         chosen = target if isinstance(target, Target) else catalog.target(target)
         described = chosen.audit
         if not level and described and described.runtime == against and described.level:
-            found = runtime(against, described.level, seconds)
+            found = runtime(against, described.level)
         return found, chosen
     default = catalog.defaults.target
     for name in (default, *sorted(catalog.documents.keys() - {default})):

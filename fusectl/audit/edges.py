@@ -129,7 +129,9 @@ class Laid:
     def _judge(self, value: str, producer: Op, consumer: Op, between: tuple[str, ...]) -> Seen:
         covers = self.covers(consumer.index)
         data = self.anchors.data(value)
-        if any(data in region.reads for region in covers):
+        if any(
+            data in region.reads or self._moved(region, producer, consumer) for region in covers
+        ):
             return Seen(value, producer, consumer, "kept", between=between)
         kernels = [self._kernel(region, producer) for region in covers]
         if not kernels or None in kernels:
@@ -139,6 +141,15 @@ class Laid:
         if consumer.op_type in self.moves and data in map(self.anchors.data, consumer.outputs):
             return Seen(value, producer, consumer, "eliminated", between=between)
         return Seen(value, producer, consumer, "fused", kernel.op_type, kernel.name, between)
+
+    def _moved(self, region: Region, producer: Op, consumer: Op) -> bool:
+        """Tell whether what computes a value and what moves it are still two nodes."""
+        apart = consumer.op_type in self.moves and producer.op_type not in self.moves
+        return (
+            apart
+            and region.ops[0].op_type in self.moves
+            and self._kernel(region, producer) is not None
+        )
 
     def _kernel(self, region: Region, producer: Op) -> Op | None:
         """Return the one kernel that computes a region, if the producer is in it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -54,12 +55,18 @@ def print_of(array: Array) -> Print | None:
         return None
     if codes:
         numbers = numbers - numbers.mean()
-    squares = numbers * numbers
-    size, cubes = np.abs(numbers), squares * numbers
-    sums = (float(numbers.sum()), float(size.sum()), float(squares.sum()), float(cubes.sum()))
-    scale = (sums[1], sums[1], sums[2], float((squares * size).sum()))
-    order = float(numbers @ np.cos(np.arange(numbers.size, dtype=np.float64)))
+    size, squares = np.abs(numbers), numbers * numbers
+    whole = float(size.sum())
+    sums = (float(numbers.sum()), whole, float(squares.sum()), float(squares @ numbers))
+    scale = (whole, whole, sums[2], float(squares @ size))
+    order = float(numbers @ _weights(numbers.size))
     return Print(codes, numbers.size, sums, scale, order)
+
+
+@lru_cache(8)
+def _weights(size: int) -> npt.NDArray[np.float64]:
+    """Return what elements count for by their place."""
+    return np.cos(np.arange(size, dtype=np.float64))
 
 
 def prints_of(run: Mapping[str, Array]) -> dict[str, Print]:

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -22,19 +23,14 @@ _WORKER = "fusectl.audit.worker"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A runtime to hold decisions against, and how long it may take for one task, in seconds."""
+    """A runtime to hold decisions against, at one of its levels; ``title`` is for people."""
 
     name: str
+    title: str
     level: str
-    seconds: float
-
-    @property
-    def title(self) -> str:
-        """What people call it."""
-        return adapter(self.name).title
 
 
-def runtime(name: str, level: str, seconds: float) -> Runtime:
+def runtime(name: str, level: str = "") -> Runtime:
     """Return a runtime that is there. Raises UsageError that says what to install."""
     if name not in names():
         hint = did_you_mean(name, names())
@@ -45,7 +41,7 @@ def runtime(name: str, level: str, seconds: float) -> Runtime:
             f"{found.title} is not installed: pip install 'fusectl[{found.extra}]' "
             f"(or pip install {found.module})"
         )
-    return Runtime(name, _level(name, found, level), seconds)
+    return Runtime(name, found.title, _level(name, found, level))
 
 
 def _level(name: str, found: Adapter, level: str) -> str:
@@ -56,23 +52,34 @@ def _level(name: str, found: Adapter, level: str) -> str:
 
 
 class Job:
-    """One task in a process of its own. Use as a context: leaving it kills what still runs."""
+    """A process of its own for one task. Use as a context: leaving it kills what still runs.
 
-    def __init__(self, chosen: Runtime, task: Task, model: str) -> None:
-        self.runtime = chosen
-        self._model = model
-        self._answer = Path(task.folder) / f"{task.what}.json"
-        self._until = time.monotonic() + chosen.seconds
+    It starts at once and loads the runtime, while the caller finds out what to ask.
+    """
+
+    def __init__(self, name: str, seconds: float, model: str) -> None:
+        self._title = adapter(name).title
+        self._model, self._seconds = model, seconds
+        self._until = time.monotonic() + seconds
+        self._folder = TemporaryDirectory(prefix="fusectl-", ignore_cleanup_errors=True)
+        self.folder = Path(self._folder.name)
         package = str(Path(__file__).parents[2])
         paths = [package, os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", _WORKER, str(self._answer)],
+            [sys.executable, "-P", "-m", _WORKER, name, str(self._answer)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         )
+
+    @property
+    def _answer(self) -> Path:
+        return self.folder / "answer.json"
+
+    def ask(self, task: Task) -> None:
+        """Hand over the task."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it died: wait() tells
             self._process.stdin.write(msgspec.json.encode(task))
@@ -83,6 +90,7 @@ class Job:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+        self._folder.cleanup()
 
     def kill(self) -> None:
         """End the process and all that it started."""
@@ -93,16 +101,19 @@ class Job:
                 else:
                     self._process.kill()
             self._process.wait()
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
 
     def wait(self) -> Answer:
         """Return the answer. Raises UsageError in one line where there is none."""
-        title = self.runtime.title
+        title = self._title
         try:
             code = self._process.wait(max(self._until - time.monotonic(), 0.0))
         except subprocess.TimeoutExpired:
             self.kill()
             raise UsageError(
-                f"{self._model}: {title} did not finish within {self.runtime.seconds:g} s "
+                f"{self._model}: {title} did not finish within {self._seconds:g} s "
                 "and was stopped; --timeout gives it longer"
             ) from None
         if code or not self._answer.is_file():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import onnx
 from msgspec.structs import replace
@@ -37,13 +39,18 @@ def apart(runtime: Adapter, task: Task) -> Apart:
             share, place = _furthest(slow[name], quick[name])
             if place is not None and share > gap:
                 gap = share
-                a, b = float(slow[name][place]), float(quick[name][place])
+                a, b = _number(slow[name][place]), _number(quick[name][place])
                 worst = Apart(0, share > ROUNDING, feed.told, name, place, a, b)
                 if task.keep and worst.differs:
                     np.savez(task.keep, **feed.values)  # type: ignore[arg-type]
     if not tried:
         raise Refused(trouble)
     return replace(worst, tried=tried)
+
+
+def _number(value: np.generic) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None
 
 
 def _furthest(plain: Array, fast: Array) -> tuple[float, tuple[int, ...] | None]:

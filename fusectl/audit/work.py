@@ -17,7 +17,6 @@ class Task(msgspec.Struct, frozen=True):
     """
 
     what: Literal["edges", "witness"]
-    runtime: str
     level: str
     model: str
     folder: str
@@ -54,7 +53,8 @@ class Measured(msgspec.Struct, frozen=True):
 class Apart(msgspec.Struct, frozen=True):
     """Where the outputs of the model, optimised and not, lie furthest apart, of ``tried`` inputs.
 
-    ``inputs`` says how they were made; ``differs``: by more than rounding makes.
+    ``inputs`` says how they were made; ``differs``: by more than rounding makes. None is no finite
+    number.
     """
 
     tried: int
@@ -62,8 +62,8 @@ class Apart(msgspec.Struct, frozen=True):
     inputs: str = ""
     output: str = ""
     index: tuple[int, ...] = ()
-    plain: float = 0.0
-    optimised: float = 0.0
+    plain: float | None = None
+    optimised: float | None = None
 
 
 class Answer(msgspec.Struct, frozen=True):

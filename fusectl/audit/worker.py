@@ -1,6 +1,7 @@
 """The process in which a runtime runs: it may crash or never end, and takes nobody with it.
 
-Reads a task as JSON from standard input and writes the answer to the file that is its argument.
+Its arguments are a runtime and a file. It loads the runtime, reads a task as JSON from standard
+input and writes the answer to the file.
 """
 
 from __future__ import annotations
@@ -15,26 +16,29 @@ from fusectl.audit.feeds import NoFeeds
 from fusectl.audit.work import Answer, Task
 
 
-def answer(task: Task) -> Answer:
-    """Do a task; what the runtime or the model lacks is said in the answer."""
-    runtime = adapter(task.runtime)
+def answer(name: str) -> Answer:
+    """Do one task; what the runtime or the model lacks is said in the answer."""
+    runtime = adapter(name)
+    try:
+        version = runtime.version()
+    except ImportError as error:
+        return Answer(error=f"it cannot be imported: {error}")
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
     try:
         if task.what == "witness":
             from fusectl.audit.witness import apart
 
-            return Answer(runtime.version(), apart=apart(runtime, task))
+            return Answer(version, apart=apart(runtime, task))
         edges, notes = runtime.edges(task)
-        return Answer(runtime.version(), tuple(edges), tuple(notes))
+        return Answer(version, tuple(edges), tuple(notes))
     except (Refused, NoFeeds) as error:
         return Answer(error=" ".join(str(error).split()))
-    except ImportError as error:
-        return Answer(error=f"it cannot be imported: {error}")
 
 
 def main() -> None:
     """Answer one task."""
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
-    Path(sys.argv[1]).write_bytes(msgspec.json.encode(answer(task)))
+    name, file = sys.argv[1:]
+    Path(file).write_bytes(msgspec.json.encode(answer(name)))
 
 
 if __name__ == "__main__":

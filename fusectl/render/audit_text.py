@@ -80,8 +80,9 @@ def _add_verdict(sheet: Sheet, audit: Audit) -> None:
         sheet.add((f"All {count(found.compared, 'compared edge')} agree.", "bold green"))
     elif found.compared:
         wrong = found.predicted_not_fused + found.fused_not_predicted
+        verb = "disagrees" if wrong == 1 else "disagree"
         sheet.add(
-            (f"{wrong} of {count(found.compared, 'compared edge')} disagree", "bold red"),
+            (f"{wrong} of {count(found.compared, 'compared edge')} {verb}", "bold red"),
             f": agreement {_percent(found.agreement)}, precision {_percent(found.precision)}, "
             f"recall {_percent(found.recall)}.",
             hang=2,
@@ -126,12 +127,18 @@ def _groups(audit: Audit, full: bool) -> list[Group]:
     found: dict[object, Group] = {}
     for place, edge in enumerate(audit.edges):
         if edge.outcome in _TITLES:
-            ends = edge.edge
-            key = (edge.outcome, ends.producer.op, ends.consumer.op, edge.rule, edge.headline,
-                   edge.kernel, place if full else 0)  # fmt: skip
-            found.setdefault(key, []).append(edge)
+            found.setdefault(place if full else _cause(edge), []).append(edge)
     order = list(_TITLES)
     return sorted(found.values(), key=lambda g: (order.index(g[0].outcome), -len(g)))
+
+
+def _cause(edge: AuditedEdge) -> object:
+    """Return what edges share that are told together."""
+    if edge.outcome == "fused-although-illegal":
+        return edge.decision, edge.node
+    ends = edge.edge
+    pair = ends.producer.op, ends.consumer.op
+    return edge.outcome, pair, edge.rule, edge.headline, edge.kernel
 
 
 def _add_group(sheet: Sheet, group: Group, audit: Audit) -> None:
@@ -173,13 +180,16 @@ def _add_witness(sheet: Sheet, witness: Witness) -> None:
         sheet.add(("witness: ", "bold"), told, indent=2, hang=9)
         return
     place = f"{witness.output}[{', '.join(map(str, witness.index))}]"
-    gap = abs(witness.optimised - witness.plain)
-    told = (
-        f"{place} is {witness.plain:.7g} as the model stands and "
-        f"{witness.optimised:.7g} optimised, {gap:.3g} apart, for {witness.inputs}"
-    )
+    a, b = witness.plain, witness.optimised
+    gap = f", {abs(a - b):.3g} apart" if a is not None and b is not None else ""
+    told = f"{place} is {_number(a)} as the model stands and {_number(b)} optimised{gap}, "
+    told += f"for {witness.inputs}"
     kept = f"; the inputs are in {witness.file}" if witness.file else ""
     sheet.add(("witness: ", "bold red"), told + kept, indent=2, hang=9)
+
+
+def _number(value: float | None) -> str:
+    return "no finite number" if value is None else f"{value:.7g}"
 
 
 def _edge(edge: AuditedEdge, room: int, sheet: Sheet) -> str:

@@ -62,8 +62,8 @@ class Witness(Record, frozen=True, gc=False):
     """How far apart the outputs of the model, optimised and not, were found on ``tried`` inputs.
 
     ``differs``: by more than rounding makes. ``plain`` and ``optimised`` are the numbers at
-    ``index`` of ``output``, where they lie furthest apart. ``inputs`` says how the inputs were
-    made, ``file`` where they are. ``error`` says why nothing could be run.
+    ``index`` of ``output``, where they lie furthest apart; None is no finite number. ``inputs``
+    says how the inputs were made, ``file`` where they are. ``error`` says why nothing could be run.
     """
 
     tried: int
@@ -71,8 +71,8 @@ class Witness(Record, frozen=True, gc=False):
     inputs: str
     output: str
     index: tuple[int, ...]
-    plain: float
-    optimised: float
+    plain: float | None
+    optimised: float | None
     file: str
     error: str = ""
 

@@ -9,7 +9,6 @@ Edges that both resolve are counted; those that only one resolves are told besid
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -46,10 +45,9 @@ class Extraction:
 def see(name: str, level: str, model: Path, seconds: float = 120) -> tuple[Measured, ...]:
     """What the audit sees the runtime do with a model. Raises FusectlError."""
     moves = api.load_rules().operators.moving()
-    with tempfile.TemporaryDirectory() as folder:
-        task = Task("edges", name, level, str(model), folder, moves)
-        with Job(runtime(name, level, seconds), task, str(model)) as job:
-            return job.wait().edges
+    with Job(name, seconds, str(model)) as job:
+        job.ask(Task("edges", runtime(name, level).level, str(model), str(job.folder), moves))
+        return job.wait().edges
 
 
 def add(found: Extraction, line: truth.Line, edges: Iterable[Measured]) -> None:

@@ -7,7 +7,6 @@ after the value that they stood for when they were made).
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -131,8 +130,6 @@ def _run(session: Any, given: Mapping[str, Array]) -> dict[str, Array]:
         results: Iterable[object] = session.run(None, dict(given))
     except Exception as error:  # as above
         raise Refused(_line(error)) from None
-    finally:
-        gc.collect()
     pairs = zip(names, results, strict=True)
     return {name: array for name, array in pairs if isinstance(array, np.ndarray)}
 
