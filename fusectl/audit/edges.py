@@ -10,6 +10,8 @@ from fusectl.audit.anchor import Anchors
 from fusectl.audit.net import Net, Op
 from fusectl.audit.work import End, Fate, Measured
 
+Scope = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -50,8 +52,8 @@ class Laid:
         self.inside = cache(self._inside)
         self.covers = cache(self._covers)
 
-    def measured(self) -> list[Measured]:
-        """Return all edges as the audit takes them."""
+    def measured(self, scope: Scope = ()) -> list[Measured]:
+        """Return all edges as the audit takes them; ``scope`` says where the graph is."""
         return [
             Measured(
                 seen.value,
@@ -64,6 +66,7 @@ class Laid:
                 bool({seen.producer.op_type, seen.consumer.op_type} & self.moves)
                 or seen.producer.bodies
                 or seen.consumer.bodies,
+                scope,
             )
             for seen in self.edges()
             if seen.consumer.outputs

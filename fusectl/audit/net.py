@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
 
@@ -24,6 +23,11 @@ class Op:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     bodies: bool
+
+    @property
+    def label(self) -> str:
+        """What the node is called: its name, or its first output where it has none."""
+        return self.name or next(iter(self.outputs), f"#{self.index}")
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,30 @@ _CHANCE = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLi
 
 def net_of(model: ModelProto) -> Net:
     """Read the main graph of a model; the nodes are brought into topological order."""
-    graph = model.graph
+    return _net(model.graph, frozenset())
+
+
+def body_net(graph: GraphProto, constant: frozenset[str]) -> Net:
+    """Read a body; ``constant`` are the values of the scopes around it that are known."""
+    return _net(graph, constant)
+
+
+def _net(graph: GraphProto, constant: frozenset[str]) -> Net:
+    captured = _captured(graph)
     fixed = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
-    leaves = frozenset(i.name for i in graph.input if i.name not in fixed)
+    leaves = {i.name for i in graph.input} | (captured - constant)
     ops = [_op(i, node) for i, node in enumerate(graph.node)]
-    return Net(tuple(_sorted(ops)), leaves, frozenset(fixed), tuple(o.name for o in graph.output))
+    return Net(
+        tuple(_sorted(ops)),
+        frozenset(leaves - fixed),
+        frozenset(fixed | (captured & constant)),
+        tuple(o.name for o in graph.output),
+    )
+
+
+def bodies(node: NodeProto) -> dict[str, GraphProto]:
+    """Return the bodies of a node by their attribute."""
+    return {a.name: a.g for a in node.attribute if a.type == AttributeProto.GRAPH}
 
 
 def qualified(node: NodeProto) -> str:
@@ -127,8 +150,3 @@ def _sorted(ops: Iterable[Op]) -> Iterator[Op]:
             yield from later
             return
         waiting = later
-
-
-def load(path: str, weights: bool = True) -> ModelProto:
-    """Read a binary model; without ``weights`` external data is left where it is."""
-    return onnx.load(path, load_external_data=weights)

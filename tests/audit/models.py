@@ -51,18 +51,31 @@ LEFTOVERS = (
 
 ENDLESS = (
     HEAD
-    + """endless (float[2,3,4] x, float[4,5] w) => (float[2,3,5] z)
+    + """endless (float[2,3,4] x, float[4,5] w) => (float[2,3,5] z, float[2,3,4] u)
 <int64 many = {9000000000000000000}, bool go = {1}, float[5] b = {1,2,3,4,5}>
 {
   u = Loop(many, go, x) <body = g (int64 i, bool c, float[2,3,4] s) => (bool more, float[2,3,4] t) {
     more = Identity(c)
     t = Sin(s)
   }>
-  y = MatMul(u, w)
+  y = MatMul(x, w)
   z = Add(y, b)
 }"""
 )
-"""A loop that nobody waits for, before a product that gets values without names around it."""
+"""A loop that nobody waits for, and a product that gets values without names around it."""
+
+BRANCHES = (
+    HEAD
+    + """branches (bool which, float[1,3,8,8] x, float[4,3,3,3] w) => (float[1,4,6,6] y)
+{
+  z = If(which) <
+    then_branch = g () => (float[1,4,6,6] a) { u = Conv(x, w)  a = Relu(u) },
+    else_branch = h () => (float[1,4,6,6] b) { v = Conv(x, w)  b = Exp(v) }
+  >
+  y = Identity(z)
+}"""
+)
+"""A pair in each branch: one is fused, one is not."""
 
 STRANGE = (
     '<ir_version: 8, opset_import: ["" : 17, "nowhere" : 1]>\n'

@@ -117,6 +117,18 @@ def test_what_cannot_be_compared_is_counted(tmp_path: Path) -> None:
     assert (over.fate, over.outcome) == ("kept", "agree")
 
 
+def test_edges_in_bodies_are_seen(tmp_path: Path) -> None:
+    found = audit(tmp_path, models.BRANCHES)
+    inner = {e.edge.value: e for e in found.edges if e.edge.consumer.graph}
+    assert {v: (e.fate, e.outcome) for v, e in inner.items()} == {
+        "u": ("fused", "agree"),
+        "v": ("kept", "agree"),
+    }
+    assert [(s.node, s.attr) for s in inner["u"].edge.consumer.graph] == [("z", "then_branch")]
+    assert inner["u"].rule == "conv-activation"
+    assert found.summary.not_comparable.nested == 0
+
+
 def test_json_is_valid_and_exit_code_tells(tmp_path: Path, cli: Cli) -> None:
     model, target = tmp_path / "m.onnxtxt", tmp_path / "t.yaml"
     model.write_text(models.PAIR, encoding="utf-8")

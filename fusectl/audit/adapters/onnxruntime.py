@@ -17,6 +17,7 @@ import onnx
 from fusectl.audit import feeds
 from fusectl.audit.adapters import Array, Refused, Runner
 from fusectl.audit.anchor import anchors, by_name, open_values
+from fusectl.audit.bodies import nested
 from fusectl.audit.edges import Laid
 from fusectl.audit.net import Net, Op, net_of
 from fusectl.audit.prints import Print, prints_of
@@ -55,7 +56,9 @@ class _OnnxRuntime:
             except (Refused, feeds.NoFeeds) as error:
                 notes.append(f"no numbers to compare by, names alone have to do: {error}")
         found = anchors(before, after, _guess, moves, old, new)
-        return Laid(before, after, found, moves).measured(), notes
+        edges = Laid(before, after, found, moves).measured()
+        edges += nested((plain.graph, before), (optimised.graph, after), found, _guess, moves)
+        return edges, notes
 
     def runner(self, task: Task, optimised: bool) -> Runner:
         session = _session(task.model, task.level if optimised else "", {})
