@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from fusectl.audit.net import Net, Op
-from fusectl.audit.prints import Print, alike, nearest, reach
+from fusectl.audit.prints import Print, Shelf, alike, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class _Search:
         self.before, self.after, self.guess, self.moves = before, after, guess, moves
         order = [*sorted(before.leaves), *(v for op in before.ops for v in op.outputs)]
         self.old = {v: old[v] for v in order if v in old and v in before.values}
+        self.shelf = Shelf(self.old)
         self.new = new
         self.same = _unchanged(before, alike(self.old, list(self.old)))
         self.sure = by_name(before, after)
@@ -97,7 +98,7 @@ class _Search:
         for hint in (self._twin(op, place, known), self.asked.get(value)):
             if hint is not None and (self._close(mark, hint) or self._closest(mark, hint)):
                 return hint
-        return nearest(mark, self.old, self.within) if mark is not None else None
+        return self.shelf.nearest(mark, self.within) if mark is not None else None
 
     def _close(self, mark: Print | None, hint: str) -> bool:
         there = self.old.get(hint)
@@ -107,9 +108,11 @@ class _Search:
 
     def _closest(self, mark: Print | None, hint: str) -> bool:
         """Tell whether no value is nearer. Codes that saturate differ a lot between kernels."""
-        if mark is None:
+        there = self.old.get(hint)
+        if mark is None or there is None:
             return False
-        return min(self.old, key=lambda n: mark.distance(self.old[n]), default="") == hint
+        reach = mark.distance(there)
+        return not (self.shelf.distances(mark) < reach).any()
 
     def _copied(self, op: Op, mark: Print | None, known: Mapping[str, str]) -> str | None:
         """Return what a node hands on whose result has the numbers of its operand, in order."""

@@ -47,6 +47,7 @@ class Laid:
         for value, original in anchors.of.items():
             self.places.setdefault(original, []).append(value)
         self.present = {anchors.data(original) for original in self.places}
+        self.numbered = {op.index: op for op in before.ops}
         self.eliminated: dict[int, str | None] = {}
         self.region = cache(self._region)
         self.inside = cache(self._inside)
@@ -164,7 +165,7 @@ class Laid:
 
     def _covers(self, index: int) -> tuple[Region, ...]:
         """Return the regions that compute a node's result, or in which it has vanished."""
-        consumer = next(op for op in self.before.ops if op.index == index)
+        consumer = self.numbered[index]
         found: dict[str, Region] = {}
         for result in self._anchored_below(consumer):
             for place in self.places[result]:

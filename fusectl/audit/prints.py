@@ -81,7 +81,8 @@ def alike(prints: Mapping[str, Print], order: Iterable[str]) -> dict[str, str]:
     place = {name: i for i, name in enumerate(order)}
     first: dict[str, str] = {}
     for i, name in enumerate(names):
-        for other in reversed(names[:i]):
+        for before in range(i - 1, -1, -1):
+            other = names[before]
             if prints[name].scale[0] - prints[other].scale[0] > SAME * prints[name].scale[0]:
                 break
             if prints[name].in_order(prints[other]) <= SAME:
@@ -90,7 +91,10 @@ def alike(prints: Mapping[str, Print], order: Iterable[str]) -> dict[str, str]:
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(first.get(name, name), []).append(name)
-    return {n: min(group, key=lambda m: place[m]) for group in groups.values() for n in group}
+    found: dict[str, str] = {}
+    for group in groups.values():
+        found.update(dict.fromkeys(group, min(group, key=lambda m: place[m])))
+    return found
 
 
 def reach(pairs: Iterable[tuple[Print, Print]]) -> float:
@@ -99,16 +103,35 @@ def reach(pairs: Iterable[tuple[Print, Print]]) -> float:
     return min(max(CLOSE, 4 * noise), FAR)
 
 
-def nearest(mark: Print, prints: Mapping[str, Print], within: float) -> str | None:
-    """Return the value whose fingerprint is close, if no other numbers come nearly as close.
+class Shelf:
+    """Fingerprints in rows, to hold one against all of them at once."""
 
-    Of values with the same numbers the one in the same order is taken, else the first.
-    """
-    near = [(d, n) for n, p in prints.items() if (d := mark.distance(p)) <= 10 * within]
-    best, name = min(near, key=lambda pair: pair[0], default=(within + 1, ""))
-    if best > within:
-        return None
-    alike = [n for _, n in near if prints[n].distance(prints[name]) <= SAME]
-    if any(d < 10 * max(best, SAME) and n not in alike for d, n in near):
-        return None
-    return next((n for n in alike if mark.in_order(prints[n]) <= within), alike[0])
+    def __init__(self, prints: Mapping[str, Print]) -> None:
+        self._names = list(prints)
+        self._prints = list(prints.values())
+        self._sums = np.array([p.sums for p in self._prints]).reshape(-1, 4)
+        self._scale = np.array([p.scale for p in self._prints]).reshape(-1, 4)
+        self._codes = np.array([p.codes for p in self._prints], dtype=bool)
+
+    def distances(self, mark: Print) -> npt.NDArray[np.float64]:
+        """Return the distance of a fingerprint from each, as ``Print.distance`` gives it."""
+        scale = np.maximum(np.maximum(self._scale, mark.scale), 1e-30)
+        found = (np.abs(self._sums - np.array(mark.sums)) / scale).max(axis=1, initial=0.0)
+        return np.where(self._codes == mark.codes, found, np.inf)
+
+    def nearest(self, mark: Print, within: float) -> str | None:
+        """Return the value whose fingerprint is close, if no other numbers come nearly as close.
+
+        Of values with the same numbers the one in the same order is taken, else the first.
+        """
+        distances = self.distances(mark)
+        if not distances.size or distances.min() > within:
+            return None
+        place = int(distances.argmin())
+        best = float(distances[place])
+        alike = self.distances(self._prints[place]) <= SAME
+        if (distances[~alike] < 10 * max(best, SAME)).any():
+            return None
+        equal = [int(i) for i in np.flatnonzero(alike)]
+        ordered = (i for i in equal if mark.in_order(self._prints[i]) <= within)
+        return self._names[next(ordered, equal[0])]
