@@ -44,7 +44,9 @@ def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
     An edge is predicted *fused* where an accepted decision swallows its value and holds its
     consumer.
     """
+    edges = tuple(edges)
     accepted, refused = _by_edge(report)
+    read = {(e.scope, e.value) for e in edges if e.fate == "kept"}
     for edge in edges:
         key = (edge.scope, edge.value, edge.consumer.output)
         decision = accepted.get(key)
@@ -52,7 +54,11 @@ def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
             yield Compared(edge, True, False, decision)
             continue
         decision = refused.get(key)
-        wrong = decision is not None and edge.fate == "fused" and _proven_wrong(decision)
+        wrong = (
+            decision is not None
+            and edge.fate == "fused"
+            and _proven_wrong(decision, (edge.scope, edge.value) in read)
+        )
         yield Compared(edge, False, wrong, decision)
 
 
@@ -79,12 +85,15 @@ def _scope(node: NodeRef) -> tuple[tuple[str, str], ...]:
     return tuple((s.node, s.attr) if s.node else (s.function, s.call) for s in node.graph)
 
 
-def _proven_wrong(decision: Decision) -> bool:
+def _proven_wrong(decision: Decision, read: bool) -> bool:
     """Tell whether a fusion is certainly another function.
 
-    Barriers and near misses speak of other edges, and what is unknown proves nothing.
+    Barriers and near misses speak of other edges, and what is unknown proves nothing. Where
+    all users of a value are fused, the compiler has made a larger group than the rule's.
     """
     if decision.between or decision.missing:
         return False
     blockers = decision.blockers
+    if not read and any(f.reason == "multi-user" for f in blockers):
+        return False
     return all(f.status == "fail" for f in blockers) and {f.group for f in blockers} <= LEGALITY

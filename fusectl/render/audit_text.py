@@ -67,13 +67,10 @@ def _add_verdict(sheet: Sheet, audit: Audit) -> None:
     found = audit.summary
     sheet.blank()
     if found.illegal:
-        sheet.add(
-            (
-                f"The compiler fuses {count(found.illegal, 'edge')} that must not be fused.",
-                "bold red",
-            ),
-            hang=2,
-        )
+        edges = count(found.illegal, "edge")
+        sheet.add((f"The compiler fuses {edges} that must not be fused.", "bold red"), hang=2)
+        if audit.witness is not None and not audit.witness.differs and not audit.witness.error:
+            sheet.add("No input was found that shows it: look at the check first.", indent=2)
     if not found.compared and not found.illegal:
         sheet.add(("Nothing to compare.", "bold"), " No edge between computing nodes was seen.")
     elif found.agreement == 1.0:
