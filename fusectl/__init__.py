@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 __all__ = [
     "FusectlError",
     "__version__",
+    "audit_model",
     "compare_models",
     "compare_reports",
     "compare_targets",
@@ -21,6 +22,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from fusectl.api import (
+        audit_model,
         compare_models,
         compare_reports,
         compare_targets,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from fusectl.audit.audit import audit_model
 from fusectl.compare import Account, account, compare, wiring
 from fusectl.errors import UsageError
 from fusectl.lint.asked import Asked
@@ -25,6 +26,7 @@ from fusectl.tables import Catalog, Rule, Target
 from fusectl.tables.digest import tables_digest
 
 __all__ = [
+    "audit_model",
     "compare_models",
     "compare_reports",
     "compare_targets",

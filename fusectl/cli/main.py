@@ -17,6 +17,7 @@ from typing import NoReturn
 import click
 
 from fusectl import __version__
+from fusectl.cli.audit import audit
 from fusectl.cli.compare import compare
 from fusectl.cli.explain import explain
 from fusectl.cli.lint import lint
@@ -54,7 +55,7 @@ def fusectl() -> None:
     """Explain which operators of an ONNX model fuse on a machine, which do not, and why."""
 
 
-for command in (explain, lint, compare, rules, targets, reasons):
+for command in (explain, lint, compare, audit, rules, targets, reasons):
     fusectl.add_command(command)
 
 

@@ -112,6 +112,10 @@ def target_page(target: Target, level: int = 1) -> str:
     if target.extends:
         about.append(f"extends {_code(target.extends)}")
     about.append(f"equivalence {_equivalence(target)}")
+    if target.audit:
+        about.append(
+            f"describes {' '.join(filter(None, (target.audit.runtime, target.audit.level)))}"
+        )
     memory = facts(target.memory)
     if memory:
         about.append(f"memory: {memory}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fusectl.render.options import Options
+from fusectl.report.audit import Audit
 from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
 from fusectl.report.types import Report
@@ -40,6 +41,11 @@ def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
     head = msgspec.json.encode({"model": report.model.path, "target": report.target.id})
     for decision in report.decisions:
         yield visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
+
+
+def audit_json(audit: Audit) -> bytes:
+    """Return an audit as indented JSON."""
+    return visible(audit.json(indent=2)) + b"\n"
 
 
 def lint_json(report: LintReport) -> bytes:

@@ -6,12 +6,17 @@ from typing import Any
 
 import msgspec
 
-from fusectl.report import comparison, lint, types
+from fusectl.report import audit, comparison, lint, types
 
 
 def report_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) that every JSON report of ``explain`` satisfies."""
     return _schema(types.Report, types.SCHEMA)
+
+
+def audit_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) that all JSON of ``audit`` satisfies."""
+    return _schema(audit.Audit, audit.SCHEMA)
 
 
 def comparison_schema() -> dict[str, Any]:

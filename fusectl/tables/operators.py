@@ -78,6 +78,11 @@ class Operators:
         """Return the functions that only limit a range: Clip, Min, Max."""
         return frozenset(name for name, facts in self.functions.items() if facts.limit)
 
+    def moving(self) -> tuple[str, ...]:
+        """Return the operators that compute nothing: they move data or change its type."""
+        found = (o for o, f in self.facts.items() if f.kind == "move" or f.barrier == "cast")
+        return tuple(sorted(found))
+
     def alike(self) -> dict[str, StandIn]:
         """Return for operators outside ONNX what stands in for them in shape inference."""
         return {

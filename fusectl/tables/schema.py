@@ -334,6 +334,14 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditDoc:
+    """The runtime whose behaviour a target describes, and at which optimisation level."""
+
+    runtime: str
+    level: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetDoc:
     """One target file as written."""
 
@@ -342,6 +350,7 @@ class TargetDoc:
     summary: str
     version: str = "1"
     extends: Text | None = None
+    audit: AuditDoc | None = None
     equivalence: Tolerance | Literal["exact"] | None = None
     memory: Memory = field(default_factory=Memory)
     passes: tuple[PassDoc, ...] = ()

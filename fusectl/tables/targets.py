@@ -11,7 +11,7 @@ from fusectl.errors import Problem, Span, TableError, did_you_mean
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Rule
-from fusectl.tables.schema import Memory, PassDoc, PathDoc, TargetDoc, Tolerance
+from fusectl.tables.schema import AuditDoc, Memory, PassDoc, PathDoc, TargetDoc, Tolerance
 from fusectl.tables.words import Words
 from fusectl.yamlsrc import Mapping as YamlMapping
 from fusectl.yamlsrc import Node, Reader, Scalar, compose
@@ -39,6 +39,7 @@ class Target:
     span: Span
     extends: tuple[str, ...] = ()
     covered: frozenset[str] = frozenset()
+    audit: AuditDoc | None = None
 
     def path(self, rule: str) -> PathDoc | None:
         """Return the target's capability for a rule, or None: no pass of it runs the rule."""
@@ -107,12 +108,13 @@ def resolve(
     ids = {r.id: r for r in rules}
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = {}
-    memory, equivalence = Memory(), None
+    memory, equivalence, audit = Memory(), None, None
     for step in reversed(chain):
         passes = step.passes or passes
         paths.update(step.paths)
         memory = step.memory if step.memory != Memory() else memory
         equivalence = step.equivalence or equivalence
+        audit = step.audit or audit
     _check_names(doc, passes, paths, ids, problems)
     words = Words(operators)
     for own in doc.passes:
@@ -135,6 +137,7 @@ def resolve(
         doc.span,
         tuple(d.target.value for d in chain[1:]),
         frozenset(t.value for p in passes for t in p.fuse or ()),
+        audit,
     )
 
 

@@ -5,7 +5,9 @@
 A line of TRUTH is one model: ``{"model", "edges": [[value, consumer, index, "F"|"K", producer op,
 consumer op, fused op, mode, eliminated, moves data], ...]}``. Edges that only move data are left
 out. An edge is predicted *fused* where an accepted decision swallows its value and holds its
-consumer. Micro figures count edges; macro figures average over operator pairs.
+consumer. Micro figures count edges; macro figures average over operator pairs. With ``--halves``,
+families of models (the first folder, and the file's name up to ``__``) are split in two by a hash:
+what is learnt from one half, the majority verdicts, is measured on the other, beside the target.
 """
 
 # ruff: noqa: T201
@@ -13,19 +15,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import onnx
 
 from fusectl import api
+from fusectl.audit import lay, truth
+from fusectl.audit.work import End, Measured
 from fusectl.errors import FusectlError
-from fusectl.report import Report
+from fusectl.report.types import Decision
 
 Pair = tuple[str, str]
+Task = tuple[str, Path, tuple[Measured, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +85,7 @@ class Score:
         return self.missed + self.extra
 
 
-LEGALITY = {"adjacency", "users", "pattern", "numerics"}
-
-
-def compare(task: tuple[str, Path, list[list[object]], str]) -> list[Compared]:
+def compare(task: Task) -> list[Compared]:
     """Explain one model and lay its measured edges beside the decisions."""
     name, path, edges, target = task
     try:
@@ -90,68 +93,42 @@ def compare(task: tuple[str, Path, list[list[object]], str]) -> list[Compared]:
     except FusectlError as error:
         print(f"{name}: {error}")
         return []
-    told = _fused(report)
-    reasons = _reasons(report)
-    found = []
-    for edge in edges:
-        value, consumer, moves = str(edge[0]), str(edge[1]), bool(edge[9])
-        if moves:
-            continue
-        key = (value, consumer)
-        classes, why = reasons.get(key, (set(), "no decision"))
-        fused, predicted = edge[3] == "F", key in told
-        illegal = fused and not predicted and bool(classes) and classes <= LEGALITY
-        pair = (str(edge[4]), str(edge[5]))
-        found.append(
-            Compared(name, value, consumer, pair, fused, predicted, illegal, told.get(key, why))
+    return [
+        Compared(
+            name,
+            found.edge.value,
+            found.edge.consumer.output,
+            (found.edge.producer.op_type, found.edge.consumer.op_type),
+            found.fused,
+            found.predicted,
+            found.illegal,
+            _why(found.decision),
         )
-    return found
+        for found in lay.lay(report, edges)
+        if found.scored
+    ]
 
 
-def _fused(report: Report) -> dict[tuple[str, str], str]:
-    return {
-        (value, node.output): decision.rule
-        for decision in report.decisions
-        if decision.verdict == "fuse"
-        for value in decision.swallows
-        for node in decision.nodes
-    }
+def _why(decision: Decision | None) -> str:
+    if decision is None:
+        return "no decision"
+    if decision.verdict == "fuse":
+        return decision.rule
+    return f"{decision.rule}: " + "; ".join(f"{f.reason} {f.observed}" for f in decision.blockers)
 
 
-def _reasons(report: Report) -> dict[tuple[str, str], tuple[set[str], str]]:
-    found: dict[tuple[str, str], tuple[set[str], str]] = {}
-    for decision in report.decisions:
-        if decision.verdict == "fuse":
-            continue
-        # Barriers and near misses speak of other edges, and what is unknown proves nothing.
-        sure = not decision.between and all(f.status == "fail" for f in decision.blockers)
-        classes = {f.group for f in decision.blockers} if sure and not decision.missing else set()
-        text = f"{decision.rule}: " + "; ".join(
-            f"{f.reason} {f.observed}" for f in decision.blockers
-        )
-        for value in (decision.edge.value, *decision.swallows):
-            for node in decision.nodes:
-                found.setdefault((value, node.output), (classes, text))
-    return found
-
-
-def tasks(
-    truth: Path, models: Path, target: str, match: str
-) -> Iterator[tuple[str, Path, list[list[object]], str]]:
+def tasks(path: Path, models: Path, target: str, match: str) -> Iterator[Task]:
     """Read the truth file; models that are not there are skipped, saying so."""
-    for line in truth.read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        path = models / entry["model"]
-        if match in entry["model"]:
-            if path.is_file():
-                yield entry["model"], path, entry["edges"], target
+    for line in truth.read(path):
+        model = models / line.model
+        if match in line.model:
+            if model.is_file():
+                yield line.model, model, line.edges, target
             else:
-                print(f"{entry['model']}: not there")
+                print(f"{line.model}: not there")
 
 
-def probes(
-    table: Path, folder: Path, target: str, compiler: str, match: str
-) -> Iterator[tuple[str, Path, list[list[object]], str]]:
+def probes(table: Path, folder: Path, target: str, compiler: str, match: str) -> Iterator[Task]:
     """Read the table of one-fact models; ``compiler`` is ``ort:LEVEL`` or ``openvino``.
 
     The table names an edge by its value and operators; the consumer is looked up in the model.
@@ -162,14 +139,17 @@ def probes(
         if match not in name or not path.is_file():
             continue
         nodes = list(onnx.load(path, load_external_data=False).graph.node)
-        edges: list[list[object]] = []
+        edges: list[Measured] = []
         for edge in entry.get("edges", ()):
             verdict = _verdict(edge, compiler)
             ends = [n for n in nodes if n.op_type == edge["consumer"] and _near(n, edge, nodes)]
             if verdict in ("fused", "kept") and ends:
-                short, pair = verdict[0].upper(), [edge["producer"], edge["consumer"]]
-                edges += [[edge["u"], n.output[0], 0, short, *pair, "", "", "", 0] for n in ends]
-        yield name, path, edges, target
+                producer = End("", edge["producer"], edge["u"])
+                edges += [
+                    Measured(edge["u"], producer, End("", n.op_type, n.output[0]), verdict)
+                    for n in ends
+                ]
+        yield name, path, tuple(edges), target
 
 
 def _verdict(edge: dict[str, object], compiler: str) -> object:
@@ -207,10 +187,15 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 1.0
 
 
-def baselines(edges: list[Compared]) -> dict[str, list[Compared]]:
-    """What two thoughtless predictors would say: always kept, and the pair's majority verdict."""
+def baselines(
+    edges: list[Compared], learnt: list[Compared] | None = None
+) -> dict[str, list[Compared]]:
+    """What two thoughtless predictors would say: always kept, and the pair's majority verdict.
+
+    Verdicts are learnt from the same edges or from others; a pair that was never seen is kept.
+    """
     votes: dict[Pair, Counter[bool]] = defaultdict(Counter)
-    for edge in edges:
+    for edge in edges if learnt is None else learnt:
         votes[edge.pair][edge.fused] += 1
 
     def say(edge: Compared, predicted: bool) -> Compared:
@@ -244,6 +229,7 @@ def main() -> None:
     parser.add_argument(
         "--probes", default="", help="TRUTH is a probe table: ort:LEVEL or openvino"
     )
+    parser.add_argument("--halves", action="store_true", help="learn on half the families only")
     parser.add_argument("--worst", type=int, default=20)
     parser.add_argument("--each", type=int, default=4, help="edges shown per pair")
     parser.add_argument("--pair", default="", help="show only PRODUCER>CONSUMER")
@@ -264,6 +250,8 @@ def main() -> None:
         print(row(f"  families, half {half + 1}", part))
     for title, guessed in baselines(judged).items():
         print(row(f"  {title}", guessed))
+    if options.halves:
+        _print_halves(judged, options.target)
     print(f"fused although illegal, left out: {sum(e.illegal for e in edges)}")
     for edge in edges:
         if edge.illegal:
@@ -279,6 +267,24 @@ def main() -> None:
         for edge in wrong[: options.each]:
             said = "extra" if edge.predicted else "missed"
             print(f"  {said} {edge.model} {edge.value}->{edge.consumer}: {edge.why[:260]}")
+
+
+def _print_halves(edges: list[Compared], target: str) -> None:
+    """Print what is measured on each half of the families, and what the other half teaches."""
+    halves: tuple[list[Compared], list[Compared]] = ([], [])
+    families: tuple[set[str], set[str]] = (set(), set())
+    for edge in edges:
+        path = PurePath(edge.model)
+        folder = path.parts[0] if len(path.parts) > 1 else ""
+        family = f"{folder}/{path.stem.partition('__')[0]}"
+        half = zlib.crc32(family.encode()) % 2
+        halves[half].append(edge)
+        families[half].add(family)
+    for measured, fitted in ((0, 1), (1, 0)):
+        print(f"measured on half {measured + 1}: {len(families[measured])} families")
+        print(row(f"  {target}", halves[measured]))
+        for title, guessed in baselines(halves[measured], halves[fitted]).items():
+            print(row(f"  {title}", guessed))
 
 
 def _family(model: str) -> int:

@@ -1,0 +1,1 @@
+"""The decisions held against what a real compiler did with the same model."""

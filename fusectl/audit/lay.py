@@ -1,0 +1,99 @@
+"""Decisions laid over measured edges: the one way to tell whether they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from fusectl.audit.work import Measured
+from fusectl.report.types import Decision, NodeRef, Report
+
+LEGALITY = frozenset({"adjacency", "users", "pattern", "numerics"})
+"""Classes of reasons that make a fusion another function, on any machine."""
+
+Key = tuple[tuple[tuple[str, str], ...], str, str]
+"""Scope, value, and the consumer's first output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A measured edge and the decision about it, if there is one.
+
+    ``illegal``: the compiler fuses what our legality checks, and nothing but they, prove wrong.
+    """
+
+    edge: Measured
+    predicted: bool
+    illegal: bool
+    decision: Decision | None
+
+    @property
+    def fused(self) -> bool:
+        """Whether the compiler fuses the edge."""
+        return self.edge.fate == "fused"
+
+    @property
+    def scored(self) -> bool:
+        """Whether the edge counts: seen to be fused or kept, and not mere data movement."""
+        return self.edge.fate in ("fused", "kept") and not self.edge.moves
+
+
+def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
+    """Lay the decisions of a report over measured edges of the same model.
+
+    An edge is predicted *fused* where an accepted decision swallows its value and holds its
+    consumer.
+    """
+    edges = tuple(edges)
+    accepted, refused = _by_edge(report)
+    read = {(e.scope, e.value) for e in edges if e.fate == "kept"}
+    for edge in edges:
+        key = (edge.scope, edge.value, edge.consumer.output)
+        decision = accepted.get(key)
+        if decision is not None:
+            yield Compared(edge, True, False, decision)
+            continue
+        decision = refused.get(key)
+        wrong = (
+            decision is not None
+            and edge.fate == "fused"
+            and _proven_wrong(decision, (edge.scope, edge.value) in read)
+        )
+        yield Compared(edge, False, wrong, decision)
+
+
+def _by_edge(report: Report) -> tuple[dict[Key, Decision], dict[Key, Decision]]:
+    accepted: dict[Key, Decision] = {}
+    refused: dict[Key, Decision] = {}
+    for decision in report.decisions:
+        if decision.verdict == "fuse":
+            for key in _keys(decision, decision.swallows):
+                accepted[key] = decision
+        else:
+            for key in _keys(decision, (decision.edge.value, *decision.swallows)):
+                refused.setdefault(key, decision)
+    return accepted, refused
+
+
+def _keys(decision: Decision, values: Iterable[str]) -> Iterator[Key]:
+    for value in values:
+        for node in decision.nodes:
+            yield _scope(node), value, node.output
+
+
+def _scope(node: NodeRef) -> tuple[tuple[str, str], ...]:
+    return tuple((s.node, s.attr) if s.node else (s.function, s.call) for s in node.graph)
+
+
+def _proven_wrong(decision: Decision, read: bool) -> bool:
+    """Tell whether a fusion is certainly another function.
+
+    Barriers and near misses speak of other edges, and what is unknown proves nothing. Where
+    all users of a value are fused, the compiler has made a larger group than the rule's.
+    """
+    if decision.between or decision.missing:
+        return False
+    blockers = decision.blockers
+    if not read and any(f.reason == "multi-user" for f in blockers):
+        return False
+    return all(f.status == "fail" for f in blockers) and {f.group for f in blockers} <= LEGALITY
