@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["FusectlError", "__version__", "explain", "load_rules", "load_target", "targets"]
+__all__ = [
+    "FusectlError", "Plan", "__version__", "apply_fusions", "explain", "load_rules", "load_target",
+    "targets", "verify_fusions",
+]  # fmt: skip
 
 if TYPE_CHECKING:
-    from fusectl.api import explain, load_rules, load_target, targets
+    from fusectl.api import (
+        Plan,
+        apply_fusions,
+        explain,
+        load_rules,
+        load_target,
+        targets,
+        verify_fusions,
+    )
     from fusectl.errors import FusectlError
 
 

@@ -20,7 +20,7 @@ from fusectl.cli.pages import checks_page, rule_page, support_table, target_page
 from fusectl.cli.sources import rule_documents
 from fusectl.errors import FusectlError, UsageError
 from fusectl.reasons import REASONS, page
-from fusectl.report.schema import report_schema
+from fusectl.report.schema import schemas
 
 FOLDER = Path("docs/reference")
 WIDTH = 80
@@ -31,7 +31,11 @@ _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#", re.MULTILINE)
 _EXITS = (
     ("0", "done, nothing to complain about"),
-    ("1", "done, and something is wrong: an example of a rule is not decided as it says"),
+    (
+        "1",
+        "done, and something is wrong: an example of a rule is not decided as it says, or a fused "
+        "model differs from its original",
+    ),
     ("2", "the command line, a rule, a target or the model is unusable; standard error says why"),
     ("3", "a bug in fusectl; please report it"),
     ("130", "interrupted"),
@@ -67,7 +71,8 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "checks.md", f"{_NOTE}\n\n{checks_page()}"
     yield "rules.md", _rules()
     yield "targets.md", _targets()
-    yield "report.schema.json", json.dumps(report_schema(), indent=2) + "\n"
+    for name, schema in schemas().items():
+        yield f"{name}.schema.json", json.dumps(schema, indent=2) + "\n"
 
 
 def _current(name: str) -> str:

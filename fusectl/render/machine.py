@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fusectl.render.options import Options
-from fusectl.report.types import Report
+from fusectl.report.types import Record, Report
 
 _BATCH = 256
 """Decisions that are written at once: the text of a large report is many times its records."""
@@ -38,6 +38,11 @@ def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
     head = msgspec.json.encode({"model": report.model.path, "target": report.target.id})
     for decision in report.decisions:
         yield _visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
+
+
+def record_to_json(record: Record) -> bytes:
+    """Return any record as indented JSON."""
+    return _visible(msgspec.json.format(msgspec.json.encode(record), indent=2)) + b"\n"
 
 
 def _visible(encoded: bytes) -> bytes:
