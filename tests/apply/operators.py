@@ -101,7 +101,7 @@ CASES = {
     ),
     "gemm-sum": Case(
         "g (float[3,5] x, float[5,6] w, float[3,6] b) => (float[3,6] y) "
-        "{ u = Gemm(x, w)  y = Sum(u, b) }",
+        "{ u = Gemm<alpha=0.5, beta=3.0>(x, w)  y = Sum(u, b) }",
         "w",
         "Gemm",
     ),
