@@ -161,12 +161,17 @@ def _value(match: Match, taken: Taken) -> Attribute:
         return match.scalar(taken.constant)
     if taken.parameter:
         known = match.has(taken.parameter, taken.of)
-        return match.parameter(taken.parameter, taken.of) if known else None
+        value = match.parameter(taken.parameter, taken.of) if known else None
+        return value if value is not None else _literal(taken)
     if taken.parameters:
         names = taken.parameters.get(match.role(taken.of).op, ())
         return tuple(_number(match, n, taken.of) for n in names) or None
     if taken.tail:
         return _tail(match, taken.tail)
+    return _literal(taken)
+
+
+def _literal(taken: Taken) -> Attribute:
     literals = (taken.int_, taken.float_, taken.text or None)
     return next((v for v in literals if v is not None), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from fusectl.runtime.session import Array, Dim, Port
 
 SIZES = (2, 1, 8, 16, 64, 224)
 """What a dimension that is left open may be; the first one with which the model runs is taken."""
+_MOST = 1 << 26
+"""Elements of an input that is made up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ def _array(port: Port, kind: Kind, size: int, seed: int) -> Array:
     if port.dims is None:
         raise Unfed(f"no value can be made up for the input {port.name} ({port.dtype})")
     shape = tuple(_size(d, size) for d in port.dims)
+    if math.prod(shape) > _MOST:
+        raise Unfed(f"the input {port.name} has {math.prod(shape)} elements: too many to make up")
     rng = np.random.default_rng([seed, zlib.crc32(port.name.encode("utf-8"))])
     if port.dtype == "str":
         return np.full(shape, "text", dtype=object)

@@ -195,6 +195,16 @@ CASES = {
         "SkipLayerNormalization",
         opset=13,
     ),
+    "skip-layernorm-of-an-old-opset": Case(
+        "g (float[2,3,8] x, float[2,3,8] r, float[8] ga, float[8] be) => (float[2,3,8] y) "
+        "<float s={0.001}, float two={2.0}, float eps={0.00001}> { p = Mul(x, s)  q = Mul(r, s)  "
+        "a = Add(p, q)  mu = ReduceMean<axes=[-1]>(a)  d = Sub(a, mu)  e = Pow(d, two)  "
+        "v = ReduceMean<axes=[-1]>(e)  ve = Add(v, eps)  sd = Sqrt(ve)  n = Div(d, sd)  "
+        "t = Mul(n, ga)  y = Add(t, be) }",
+        "ga be",
+        "Mul Mul SkipLayerNormalization",
+        opset=11,
+    ),
     "layernorm": Case(
         "g (float[3,8] x, float[8] ga, float[8] be) => (float[3,8] y) "
         "<float two={2.0}, float eps={0.001}> { mu = ReduceMean<axes=[-1]>(x)  "

@@ -50,6 +50,7 @@ class Figures:
     relative: float = 0.0
     codes: int = 0
     quantized: bool = False
+    half: bool = False
     twice: bool = False
     trouble: str = ""
 
@@ -111,7 +112,18 @@ def _count(
         there = edit is not None and any(set(edit.outputs) <= set(outputs) for outputs in made)
         figures.kept_promise += there or (edit is not None and plan.rounds > 1)
     assert len(first) <= len(final)
+    figures.half = _is_half(onnx.load(path, load_external_data=False))
     figures.quantized = any("qdq" in d.rule or "dequant" in d.rule for d in report.decisions)
+
+
+def _is_half(model: onnx.ModelProto) -> bool:
+    """Tell whether a model has values of 16 bits: their rounding alone is above the limit."""
+    half = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+    graph = model.graph
+    infos = (*graph.input, *graph.output, *graph.value_info)
+    casts = (a.i for n in graph.node if n.op_type == "Cast" for a in n.attribute)
+    types = (*(i.type.tensor_type.elem_type for i in infos), *casts)
+    return any(t in half for t in (*types, *(i.data_type for i in graph.initializer)))
 
 
 def _made(model: onnx.ModelProto) -> set[tuple[str, ...]]:
@@ -207,7 +219,7 @@ def _show(found: list[Figures]) -> None:
     lines = [f"{len(found)} models, {len(ran)} run"]
     for state in sorted({f.state for f in found} - {"ran"}):
         lines.append(f"  {state}: {sum(f.state == state for f in found)}")
-    plain = [f for f in ran if not f.quantized]
+    plain = [f for f in ran if not f.quantized and not f.half]
     lines += [
         f"fusions promised {sum(f.promised for f in found)}, written as one node "
         f"{sum(f.kept_promise for f in found)}",
@@ -215,6 +227,8 @@ def _show(found: list[Figures]) -> None:
         f"left {sum(f.left for f in found)}",
         f"largest relative error {max((f.relative for f in plain), default=0):.2e}; above 1e-4: "
         f"{sum(f.relative > 1e-4 for f in plain)} of {len(plain)}",
+        f"in float16: largest relative error "
+        f"{max((f.relative for f in ran if f.half), default=0):.2e}",
         f"quantised: largest relative error "
         f"{max((f.relative for f in ran if f.quantized), default=0):.2e}, codes "
         f"{max((f.codes for f in ran), default=0)}",
