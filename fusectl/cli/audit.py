@@ -84,9 +84,9 @@ def audit(
 
 def _emit(found: Audit, form: str, full: bool, output: str) -> None:
     if form == "json":
-        from fusectl.render.machine import audit_json
+        from fusectl.render.machine import record_to_json
 
-        write(audit_json(found), output)
+        write(record_to_json(found), output)
         return
     from fusectl.render.audit_text import audit_text, render_audit
 

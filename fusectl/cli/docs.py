@@ -23,7 +23,7 @@ from fusectl.lint.codes import CODES
 from fusectl.lint.policy import Budget, EdgePattern, Policy, SuppressionDoc
 from fusectl.lint.schema import keys, policy_schema
 from fusectl.reasons import REASONS, page
-from fusectl.report.schema import audit_schema, comparison_schema, lint_schema, report_schema
+from fusectl.report.schema import schemas
 
 FOLDER = Path("docs/reference")
 WIDTH = 80
@@ -37,7 +37,8 @@ _EXITS = (
     (
         "1",
         "done, and something is wrong: findings of `lint`, differences of `compare --exit-code`, "
-        "a disagreement of `audit`, an example of a rule that is not decided as it says",
+        "a failed `verify`, a disagreement of `audit`, an example of a rule that is not decided as "
+        "it says",
     ),
     ("2", "the command line, a rule, a target or the model is unusable; standard error says why"),
     ("3", "a bug in fusectl; please report it"),
@@ -79,12 +80,10 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "checks.md", f"{_NOTE}\n\n{checks_page()}"
     yield "rules.md", _rules()
     yield "targets.md", _targets()
-    yield "report.schema.json", json.dumps(report_schema(), indent=2) + "\n"
-    yield "comparison.schema.json", json.dumps(comparison_schema(), indent=2) + "\n"
-    yield "lint.schema.json", json.dumps(lint_schema(), indent=2) + "\n"
     yield "policy.md", _policy()
     yield "policy.schema.json", json.dumps(policy_schema(), indent=2) + "\n"
-    yield "audit.schema.json", json.dumps(audit_schema(), indent=2) + "\n"
+    for name, schema in schemas().items():
+        yield f"{name}.schema.json", json.dumps(schema, indent=2) + "\n"
 
 
 def _current(name: str) -> str:

@@ -24,9 +24,9 @@ def _concise(comparison: Comparison) -> str:
 
 
 def _json(comparison: Comparison) -> bytes:
-    from fusectl.render.machine import comparison_json
+    from fusectl.render.machine import record_to_json
 
-    return comparison_json(comparison)
+    return record_to_json(comparison)
 
 
 def _jsonl(comparison: Comparison) -> bytes:

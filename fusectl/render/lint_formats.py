@@ -25,9 +25,9 @@ def _concise(report: LintReport, options: LintOptions) -> str:
 
 
 def _json(report: LintReport, options: LintOptions) -> bytes:
-    from fusectl.render.machine import lint_json
+    from fusectl.render.machine import record_to_json
 
-    return lint_json(report)
+    return record_to_json(report)
 
 
 def _jsonl(report: LintReport, options: LintOptions) -> bytes:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from fusectl.render.options import Options
-from fusectl.report.audit import Audit
 from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
-from fusectl.report.types import Report
+from fusectl.report.types import Record, Report
 
 _BATCH = 256
 """Decisions that are written at once: the text of a large report is many times its records."""
@@ -43,24 +42,14 @@ def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
         yield visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
 
 
-def audit_json(audit: Audit) -> bytes:
-    """Return an audit as indented JSON."""
-    return visible(audit.json(indent=2)) + b"\n"
-
-
-def lint_json(report: LintReport) -> bytes:
-    """Return what ``lint`` found as indented JSON."""
-    return visible(report.json(indent=2)) + b"\n"
+def record_to_json(record: Record) -> bytes:
+    """Return any record as indented JSON."""
+    return visible(msgspec.json.format(msgspec.json.encode(record), indent=2)) + b"\n"
 
 
 def lint_jsonl(report: LintReport) -> bytes:
     """Return one finding per line."""
     return visible(b"".join(msgspec.json.encode(f) + b"\n" for f in report.findings))
-
-
-def comparison_json(comparison: Comparison) -> bytes:
-    """Return a comparison as indented JSON."""
-    return visible(comparison.json(indent=2)) + b"\n"
 
 
 def comparison_jsonl(comparison: Comparison) -> bytes:

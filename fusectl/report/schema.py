@@ -1,4 +1,4 @@
-"""The published JSON Schemas of the reports, made from their records."""
+"""The published JSON Schemas, made from the records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fusectl.report import audit, comparison, lint, types
+from fusectl.report import audit, comparison, lint, plan, types, verification
 
 
 def report_schema() -> dict[str, Any]:
@@ -14,23 +14,20 @@ def report_schema() -> dict[str, Any]:
     return _schema(types.Report, types.SCHEMA)
 
 
-def audit_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) that all JSON of ``audit`` satisfies."""
-    return _schema(audit.Audit, audit.SCHEMA)
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return every published schema by the name of its document."""
+    return {
+        "report": report_schema(),
+        "audit": _schema(audit.Audit, audit.SCHEMA),
+        "comparison": _schema(comparison.Comparison, comparison.SCHEMA),
+        "lint": _schema(lint.LintReport, lint.SCHEMA),
+        "plan": _schema(plan.Plan, plan.PLAN_SCHEMA),
+        "verification": _schema(verification.Verification, verification.VERIFICATION_SCHEMA),
+    }
 
 
-def comparison_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) that all JSON of ``compare`` satisfies."""
-    return _schema(comparison.Comparison, comparison.SCHEMA)
-
-
-def lint_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) that all JSON of ``lint`` satisfies."""
-    return _schema(lint.LintReport, lint.SCHEMA)
-
-
-def _schema(kind: type, title: str) -> dict[str, Any]:
-    schema = msgspec.json.schema(kind)
+def _schema(record: type[types.Record], title: str) -> dict[str, Any]:
+    schema = msgspec.json.schema(record)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = title
     return schema

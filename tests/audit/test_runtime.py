@@ -14,7 +14,7 @@ import fusectl
 from fusectl.audit import run
 from fusectl.errors import UsageError
 from fusectl.report.audit import Audit, AuditedEdge
-from fusectl.report.schema import audit_schema
+from fusectl.report.schema import schemas
 from tests.audit import models
 from tests.run_cli import Outcome
 
@@ -137,7 +137,7 @@ def test_json_is_valid_and_exit_code_tells(tmp_path: Path, cli: Cli) -> None:
     assert cli(*args).code == 0
     done = cli(*args, "--target", target)
     assert done.code == 1
-    jsonschema.validate(json.loads(done.out), audit_schema())
+    jsonschema.validate(json.loads(done.out), schemas()["audit"])
     assert done.stdout == cli(*args, "--target", target).stdout
 
 

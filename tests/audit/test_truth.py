@@ -9,7 +9,7 @@ import pytest
 
 from fusectl.audit import truth
 from fusectl.errors import TableError
-from fusectl.report.schema import audit_schema
+from fusectl.report.schema import schemas
 from tests.audit import models
 from tests.run_cli import Outcome
 
@@ -42,7 +42,7 @@ def test_a_file_instead_of_a_runtime(tmp_path: Path, model: Path, cli: Cli) -> N
     done = cli(*args, file)
     assert done.code == 1
     data = json.loads(done.out)
-    jsonschema.validate(data, audit_schema())
+    jsonschema.validate(data, schemas()["audit"])
     assert data["summary"]["predicted_not_fused"] == 1
     assert data["against"] == {
         "runtime": "", "title": "ours-2", "version": "", "level": "fast", "truth": str(file)

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from fusectl import api
 from fusectl.compare.match import match
-from fusectl.report.schema import comparison_schema
+from fusectl.report.schema import schemas
 from fusectl.report.types import Report
 from tests.compare.models import (
     ANOTHER,
@@ -168,7 +168,7 @@ def _with_sha(found: Report, sha256: str) -> Report:
 
 
 def test_json_is_what_the_schema_says() -> None:
-    schema = comparison_schema()
+    schema = schemas()["comparison"]
     Draft202012Validator.check_schema(schema)
     found = api.compare_targets("samples/bert.onnxtxt", "onnxruntime-cpu", "ideal")
     Draft202012Validator(schema).validate(json.loads(found.json()))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from fusectl.report.schema import lint_schema
+from fusectl.report.schema import schemas
 from tests.compare.models import PAIR, RETURNED, SHARED, layers, write
 from tests.lint.conftest import Lint
 from tests.run_cli import Outcome
@@ -59,7 +59,7 @@ def test_findings_that_are_alike_are_told_together(repo: Path, lint: Lint, cli: 
 
 
 def test_json_is_what_the_schema_says(changed: Path, cli: Cli) -> None:
-    schema = lint_schema()
+    schema = schemas()["lint"]
     Draft202012Validator.check_schema(schema)
     whole = json.loads(cli("lint", "--format", "json").out)
     Draft202012Validator(schema).validate(whole)
