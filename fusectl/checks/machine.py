@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fusectl.checks.describe import constant, dtype_now, types
-from fusectl.checks.limits import limit_outcomes
+from fusectl.checks.limits import PLAIN, limit_outcomes
 from fusectl.checks.pattern import (
     attribute_outcomes,
     constant_outcomes,
@@ -111,6 +111,11 @@ def function_enabled(candidate: Candidate, args: Args) -> Outcomes:
     if trouble:
         return [unknown(label, f"the function cannot be identified: {trouble}", where=path.span)]
     enabled = ", ".join(path.functions) or "none"
+    use = path.functions.get(name)
+    layout = candidate.overlay.layouts.get(candidate.value, PLAIN)
+    if use is not None and use.layout not in ("", layout):
+        observed = f"{name} has this path for the layout {use.layout}; here it is {layout}"
+        return [fail(label, observed, f"keep {label}", path.span)]
     if name not in path.functions:
         return [
             fail(

@@ -189,6 +189,7 @@ class FunctionUse:
     table: bool = False
     const: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    layout: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +214,15 @@ class ShapeLimit:
     """One alternative of a path's shape limits; all keys of it must hold.
 
     ``forms`` are shapes relative to the product's rows ``m`` and columns ``n``, as in ``[n, 1xn]``.
+    ``ops`` are operators that make a value, ``layout`` the layout that it has been given by a pass
+    (``plain``: none), ``present`` values that must be there. An alternative whose ``ops``,
+    ``layout`` or ``present`` do not hold is meant for other nodes.
     """
 
     span: Span
+    ops: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    layout: dict[str, str] = field(default_factory=dict)
+    present: tuple[str, ...] = ()
     rank: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
     elements: dict[str, int] = field(default_factory=dict)
@@ -279,6 +286,7 @@ class PathDoc:
     row_bytes: str = ""
     returns_result: bool = True
     disabled: str = ""
+    require: tuple[Spanned[Require], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +306,33 @@ class Retype:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Equal constants of at most so many elements, of these element types, become one."""
+
+    elements: int = 1
+    dtypes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Values are kept in blocks of channels.
+
+    ``convolutions`` have constant weights and bring their data into the layout themselves, as
+    ``poolings`` do; ``joins`` stay in it where all operands are in it and have one shape,
+    ``concatenations`` where all consist of whole blocks, ``stay`` where the first operand is in it.
+    """
+
+    name: str
+    block: int
+    align: int = 1
+    convolutions: tuple[str, ...] = ()
+    poolings: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    concatenations: tuple[str, ...] = ()
+    stay: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PassDoc:
     """One pass: exactly one of its kinds."""
 
@@ -305,8 +340,11 @@ class PassDoc:
     eliminate: tuple[Text, ...] | None = None
     fold: Fold | None = None
     cse: bool = False
+    share: Share | None = None
     retype: Retype | None = None
+    layout: Layout | None = None
     fuse: tuple[Text, ...] | None = None
+    order: Literal["file", "depth-first"] = "file"
     repeat: Literal["once", "fixpoint"] = "once"
     opset: Range = field(default_factory=Range)
     source: str = ""

@@ -79,7 +79,27 @@ class Score:
         return self.missed + self.extra
 
 
-LEGALITY = {"adjacency", "users", "pattern", "numerics"}
+PROVEN = {
+    ("layernorm", "attribute"),
+    ("layernorm", "constant-value"),
+    ("layernorm", "shape"),
+    ("layernorm-unscaled", "constant-value"),
+    ("rmsnorm", "constant-value"),
+    ("rmsnorm", "shape"),
+    ("div-mul", "inexact"),
+}
+"""Rule and reason of the refusals that are right although a compiler fuses there.
+
+For each, ``illegal.py`` runs a model in which fused and unfused results differ by more than
+rounding. An edge is left out only where every blocker of its decision is a failure of such a kind.
+"""
+MOVES = {
+    "Cast", "CastLike", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements",
+    "GatherND", "Identity", "Pad", "Range", "Reshape", "Resize", "Shape", "Slice", "SpaceToDepth",
+    "Split", "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze",
+}  # fmt: skip
+"""Operators that only move data. *Kept* says that a kernel reads the value or a copy of it, so for
+these it does not tell whether the move was done by another kernel."""
 
 
 def compare(task: tuple[str, Path, list[list[object]], str]) -> list[Compared]:
@@ -98,9 +118,9 @@ def compare(task: tuple[str, Path, list[list[object]], str]) -> list[Compared]:
         if moves:
             continue
         key = (value, consumer)
-        classes, why = reasons.get(key, (set(), "no decision"))
+        kinds, why = reasons.get(key, (set(), "no decision"))
         fused, predicted = edge[3] == "F", key in told
-        illegal = fused and not predicted and bool(classes) and classes <= LEGALITY
+        illegal = fused and not predicted and bool(kinds) and kinds <= PROVEN
         pair = (str(edge[4]), str(edge[5]))
         found.append(
             Compared(name, value, consumer, pair, fused, predicted, illegal, told.get(key, why))
@@ -118,20 +138,28 @@ def _fused(report: Report) -> dict[tuple[str, str], str]:
     }
 
 
-def _reasons(report: Report) -> dict[tuple[str, str], tuple[set[str], str]]:
-    found: dict[tuple[str, str], tuple[set[str], str]] = {}
+Kinds = set[tuple[str, str]]
+
+
+def _reasons(report: Report) -> dict[tuple[str, str], tuple[Kinds, str]]:
+    """Say for every edge of a kept decision what is against it: rule and reason, and the words."""
+    found: dict[tuple[str, str], tuple[Kinds, str]] = {}
     for decision in report.decisions:
         if decision.verdict == "fuse":
             continue
         # Barriers and near misses speak of other edges, and what is unknown proves nothing.
         sure = not decision.between and all(f.status == "fail" for f in decision.blockers)
-        classes = {f.group for f in decision.blockers} if sure and not decision.missing else set()
+        sure = sure and not decision.missing
+        kinds = {(decision.rule, f.reason) for f in decision.blockers} if sure else set()
         text = f"{decision.rule}: " + "; ".join(
             f"{f.reason} {f.observed}" for f in decision.blockers
         )
         for value in (decision.edge.value, *decision.swallows):
             for node in decision.nodes:
-                found.setdefault((value, node.output), (classes, text))
+                known = found.get((value, node.output))
+                # Of several decisions on an edge, one that is proven right tells the most.
+                if known is None or (kinds and kinds <= PROVEN and not known[0] <= PROVEN):
+                    found[(value, node.output)] = (kinds, text)
     return found
 
 
@@ -168,7 +196,10 @@ def probes(
             ends = [n for n in nodes if n.op_type == edge["consumer"] and _near(n, edge, nodes)]
             if verdict in ("fused", "kept") and ends:
                 short, pair = verdict[0].upper(), [edge["producer"], edge["consumer"]]
-                edges += [[edge["u"], n.output[0], 0, short, *pair, "", "", "", 0] for n in ends]
+                moves = verdict == "kept" and not MOVES.isdisjoint(map(str, pair))
+                edges += [
+                    [edge["u"], n.output[0], 0, short, *pair, "", "", "", moves] for n in ends
+                ]
         yield name, path, edges, target
 
 
