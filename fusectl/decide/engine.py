@@ -110,8 +110,10 @@ class _Scope:
         if step.eliminate is not None:
             names = [t.value for t in step.eliminate]
             self.removed += eliminate(self.overlay, names, number)
+        elif step.bind:
+            self.overlay.bind()
         elif step.fold is not None:
-            fold(self.overlay, step.fold.except_, step.fold.shapes)
+            fold(self.overlay, step.fold.except_, step.fold.shapes, step.fold.types)
         elif step.retype is not None:
             retype(self.overlay, step.retype, self.operators)
         elif step.layout is not None:

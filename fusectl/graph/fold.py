@@ -10,10 +10,13 @@ _RANDOM = ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLi
 NOT_FOLDED = frozenset((*_RANDOM, "Multinomial", "Dropout", "If", "Loop", "Scan", "SequenceEmpty"))
 
 
-def fold(overlay: Overlay, left: Iterable[str] = (), shapes: bool = True) -> None:
+def fold(
+    overlay: Overlay, left: Iterable[str] = (), shapes: bool = True, types: bool = False
+) -> None:
     """Fold every node that reads only constants, except operators in ``left``.
 
     ``shapes``: the Shape of a value whose dimensions are all numbers is a constant as well.
+    ``types``: so is a constant that is cast to the type of a value, if that type is known.
     """
     kept = NOT_FOLDED.union(left)
     for group in overlay.groups:
@@ -25,6 +28,8 @@ def fold(overlay: Overlay, left: Iterable[str] = (), shapes: bool = True) -> Non
             overlay.fold(group)
             continue
         reads = [v for v in group.inputs if v]
+        if types and group.op == "CastLike" and overlay.type_of(reads[-1]).dtype:
+            reads = reads[:1]
         if reads and all(overlay.is_constant(v) for v in reads):
             overlay.fold(group)
 

@@ -168,6 +168,7 @@ class _Loader:
                     "initializers that are also graph inputs can be overridden by the caller "
                     "(IR version 4 and later), so they count as run-time values",
                 )
+                constants.default(tensor.name, tensor)
             else:
                 constants.add(tensor.name, tensor)
             types[tensor.name] = _stored_type(tensor)

@@ -81,6 +81,7 @@ class Overlay:
         self.eliminated: dict[str, list[Node]] = {}
         self.retyped: dict[str, str] = {}
         self.layouts: dict[str, str] = {}
+        self.bound: frozenset[str] = outer.bound if outer is not None else frozenset()
         self.alias: dict[str, str] = {}
         self.merged: dict[str, list[str]] = {}
         # What changed, so that a rule can tell whether looking again can find anything: the
@@ -208,7 +209,7 @@ class Overlay:
             if value in overlay.folded:
                 return True
             overlay = overlay.outer
-        return value in self.view.constants
+        return value in self.view.constants or value in self.bound
 
     def array(self, value: str) -> Array:
         """Return a constant's contents. Raises Unreadable, or KeyError where it is no constant."""
@@ -219,12 +220,24 @@ class Overlay:
         overlay: Overlay | None = self
         while overlay is not None and value not in overlay.folded:
             overlay = overlay.outer
-        if overlay is None:
+        if overlay is None and value in self.bound and value not in self.view.constants:
+            found = self._main().view.constants.default_array(value)
+        elif overlay is None:
             found = self.view.constants.array(value)
         else:
             found = evaluate(overlay.folded[value].last, value, overlay.array, overlay.view)
         self._arrays[value] = found
         return found
+
+    def _main(self) -> Overlay:
+        overlay = self
+        while overlay.outer is not None:
+            overlay = overlay.outer
+        return overlay
+
+    def bind(self) -> None:
+        """Take inputs that have a default as constants: nobody will pass another value."""
+        self.bound = frozenset(self.view.constants.defaults)
 
     def trouble(self, value: str) -> str:
         """Return why a constant's contents cannot be had, as far as that shows without reading."""

@@ -291,10 +291,14 @@ class PathDoc:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Constant folding: operators that it leaves alone, and whether static shapes are constants."""
+    """Constant folding: operators that it leaves alone, and what it takes as constant beside.
+
+    ``shapes``: the Shape of a static value; ``types``: a constant cast to the type of a value.
+    """
 
     except_: tuple[str, ...] = field(default=(), metadata={"key": "except"})
     shapes: bool = True
+    types: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +342,7 @@ class PassDoc:
 
     span: Span
     eliminate: tuple[Text, ...] | None = None
+    bind: bool = False
     fold: Fold | None = None
     cse: bool = False
     share: Share | None = None

@@ -90,6 +90,7 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
     for step in doc.passes:
         kinds = {
             "eliminate": step.eliminate,
+            "bind": step.bind or None,
             "fold": step.fold,
             "share": step.share,
             "cse": step.cse or None,
