@@ -46,7 +46,8 @@ def explain(
         hint = did_you_mean(name, catalog.rules)
         raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
     with _no_collection():
-        loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
+        facts = catalog.operators
+        loaded = load_model(model, facts.alike(), facts.like_first(), chosen.inline)
         runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
         return build(loaded, chosen, catalog.operators, runs)
 

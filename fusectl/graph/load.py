@@ -26,11 +26,13 @@ def load_model(
     source: str | Path | onnx.ModelProto,
     alike: Mapping[str, StandIn],
     like_first: Collection[str] = (),
+    inline: bool = False,
 ) -> ModelView:
     """Load a model from a file, from standard input (``-``) or from a ModelProto.
 
     ``alike`` maps operators outside ONNX to the ONNX operator of the same result shape;
     ``like_first`` lists those whose result has at least the type of their first input.
+    ``inline``: put the bodies of model-local functions in the place of their calls.
     Raises ModelError where no graph can be made of it.
     """
     if isinstance(source, onnx.ModelProto):
@@ -41,9 +43,23 @@ def load_model(
         name, data = read_bytes(str(source))
         model = parse(name, data)
         folder = None if name == "<stdin>" else Path(name).resolve().parent
-    weights = Weights(folder, lambda: parse(name, data))
+    if inline and model.functions:
+        model = _inlined(model)
+        weights = Weights(folder, lambda: _inlined(parse(name, data)))
+    else:
+        weights = Weights(folder, lambda: parse(name, data))
     sha256 = hashlib.sha256(data).hexdigest()
     return _Loader(name, sha256, model, weights, alike, like_first).load()
+
+
+def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Put function bodies in place of their calls; a model where that fails stays as it is."""
+    from onnx import inliner
+
+    try:
+        return inliner.inline_local_functions(model)
+    except Exception:  # the C++ side raises many types; bodies are then explained by themselves
+        return model
 
 
 class _Loader:

@@ -384,6 +384,7 @@ class TargetDoc:
     extends: Text | None = None
     equivalence: Tolerance | Literal["exact"] | None = None
     memory: Memory = field(default_factory=Memory)
+    inline: bool = False
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)

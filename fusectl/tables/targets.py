@@ -39,6 +39,7 @@ class Target:
     span: Span
     extends: tuple[str, ...] = ()
     covered: frozenset[str] = frozenset()
+    inline: bool = False
 
     def path(self, rule: str) -> PathDoc | None:
         """Return the target's capability for a rule, or None: no pass of it runs the rule."""
@@ -146,6 +147,7 @@ def resolve(
         doc.span,
         tuple(d.target.value for d in chain[1:]),
         frozenset(t.value for p in passes for t in p.fuse or ()),
+        any(d.inline for d in chain),
     )
 
 
