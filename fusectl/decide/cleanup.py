@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from fusectl.decide.noop import NO_OPS
+from fusectl.decide.noop import NO_OPS, TENSORS
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.fold import NOT_FOLDED
 from fusectl.graph.overlay import Group, Overlay
@@ -24,11 +24,17 @@ class Removed:
     why: str
 
 
-def eliminate(overlay: Overlay, ops: Iterable[str], step: int) -> list[Removed]:
-    """Remove the no-ops among the listed operators: those that do nothing where they stand."""
+def eliminate(
+    overlay: Overlay, ops: Iterable[str], step: int, tensors: bool = False
+) -> list[Removed]:
+    """Remove the no-ops among the listed operators: those that do nothing where they stand.
+
+    ``tensors``: a constant operand of several elements may be neutral as well.
+    """
     removed = []
+    known = {**NO_OPS, **TENSORS} if tensors else NO_OPS
     for group in overlay.of_op(ops):
-        predicate = NO_OPS.get(group.op)
+        predicate = known.get(group.op)
         if predicate is None or group.fused or not group.inputs or not group.inputs[0]:
             continue
         why = predicate(overlay, group)

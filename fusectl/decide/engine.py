@@ -109,7 +109,7 @@ class _Scope:
     def _step(self, number: int, step: PassDoc) -> None:
         if step.eliminate is not None:
             names = [t.value for t in step.eliminate]
-            self.removed += eliminate(self.overlay, names, number)
+            self.removed += eliminate(self.overlay, names, number, step.tensors)
         elif step.bind:
             self.overlay.bind()
         elif step.fold is not None:

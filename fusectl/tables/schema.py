@@ -342,6 +342,7 @@ class PassDoc:
 
     span: Span
     eliminate: tuple[Text, ...] | None = None
+    tensors: bool = False
     bind: bool = False
     fold: Fold | None = None
     cse: bool = False
