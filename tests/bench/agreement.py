@@ -83,9 +83,9 @@ PROVEN = {
     ("layernorm", "attribute"),
     ("layernorm", "constant-value"),
     ("layernorm", "shape"),
-    ("layernorm-unscaled", "constant-value"),
-    ("rmsnorm", "constant-value"),
+    ("rmsnorm", "attribute"),
     ("rmsnorm", "shape"),
+    ("add-layernorm", "attribute"),
     ("div-mul", "inexact"),
 }
 """Rule and reason of the refusals that are right although a compiler fuses there.
