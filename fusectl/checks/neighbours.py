@@ -28,6 +28,8 @@ def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
     for name in _names(args["values"]):
         value = candidate.bound.get(name, "")
         maker = candidate.overlay.producers.get(value)
+        if value and maker is None and "input" in _names(args["ops"]):
+            found.append(fail(value, f"{value} is made by no node", "keep it"))
         if maker is not None and _listed(candidate, maker, args):
             found.append(
                 fail(

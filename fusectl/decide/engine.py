@@ -113,7 +113,8 @@ class _Scope:
         elif step.bind:
             self.overlay.bind()
         elif step.fold is not None:
-            fold(self.overlay, step.fold.except_, step.fold.shapes, step.fold.types)
+            how = step.fold
+            fold(self.overlay, how.except_, how.shapes, how.types, how.also)
         elif step.retype is not None:
             retype(self.overlay, step.retype, self.operators)
         elif step.layout is not None:

@@ -293,10 +293,12 @@ class PathDoc:
 class Fold:
     """Constant folding: operators that it leaves alone, and what it takes as constant beside.
 
-    ``shapes``: the Shape of a static value; ``types``: a constant cast to the type of a value.
+    ``shapes``: the Shape of a static value; ``types``: a constant cast to the type of a value;
+    ``also``: operators outside ONNX, which are left alone otherwise.
     """
 
     except_: tuple[str, ...] = field(default=(), metadata={"key": "except"})
+    also: tuple[str, ...] = ()
     shapes: bool = True
     types: bool = False
 
