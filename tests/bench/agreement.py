@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -21,9 +22,12 @@ from pathlib import Path
 
 import onnx
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from fusectl import api
 from fusectl.errors import FusectlError
 from fusectl.report import Report
+from tests.bench.disputed import LEVELS, disputed
 
 Pair = tuple[str, str]
 
@@ -265,6 +269,21 @@ def row(title: str, edges: list[Compared]) -> str:
     )
 
 
+def summary(target: str, edges: list[Compared], judged: list[Compared]) -> None:
+    """Print the figures of a target, of halves of the models and of thoughtless predictors."""
+    print(row(target, judged))
+    print(row("  illegal ones are missed", edges))
+    for half in (0, 1):
+        part = [e for e in judged if _family(e.model) % 2 == half]
+        print(row(f"  families, half {half + 1}", part))
+    for title, guessed in baselines(judged).items():
+        print(row(f"  {title}", guessed))
+    print(f"fused although illegal, left out: {sum(e.illegal for e in edges)}")
+    for edge in edges:
+        if edge.illegal:
+            print(f"  {edge.model} {edge.value}->{edge.consumer} {edge.pair}: {edge.why[:150]}")
+
+
 def main() -> None:
     """Run the comparison and print figures, baselines and the worst disagreements."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -274,6 +293,12 @@ def main() -> None:
     parser.add_argument("--match", default="")
     parser.add_argument(
         "--probes", default="", help="TRUTH is a probe table: ort:LEVEL or openvino"
+    )
+    parser.add_argument(
+        "--disputed",
+        default="",
+        choices=("", *LEVELS),
+        help="run ONNX Runtime at this level and leave out missed edges whose nodes both remain",
     )
     parser.add_argument("--worst", type=int, default=20)
     parser.add_argument("--each", type=int, default=4, help="edges shown per pair")
@@ -288,17 +313,12 @@ def main() -> None:
             work = tasks(options.truth, options.models, options.target, options.match)
         edges = [e for found in pool.map(compare, work, chunksize=8) for e in found]
     judged = [e for e in edges if not e.illegal]
-    print(row(options.target, judged))
-    print(row("  illegal ones are missed", edges))
-    for half in (0, 1):
-        part = [e for e in judged if _family(e.model) % 2 == half]
-        print(row(f"  families, half {half + 1}", part))
-    for title, guessed in baselines(judged).items():
-        print(row(f"  {title}", guessed))
-    print(f"fused although illegal, left out: {sum(e.illegal for e in edges)}")
-    for edge in edges:
-        if edge.illegal:
-            print(f"  {edge.model} {edge.value}->{edge.consumer} {edge.pair}: {edge.why[:150]}")
+    summary(options.target, edges, judged)
+    if options.disputed:
+        left = _disputed(judged, options.models, options.disputed)
+        print(row("  without disputed ones", [e for e in judged if e not in left]))
+        for edge in sorted(left, key=lambda e: (e.model, e.value)):
+            print(f"  disputed {edge.model} {edge.value}->{edge.consumer} {edge.pair}")
     _, pairs = scores(judged)
     worst = sorted(pairs.items(), key=lambda p: -p[1].wrong)[: options.worst]
     for pair, score in worst:
@@ -310,6 +330,19 @@ def main() -> None:
         for edge in wrong[: options.each]:
             said = "extra" if edge.predicted else "missed"
             print(f"  {said} {edge.model} {edge.value}->{edge.consumer}: {edge.why[:260]}")
+
+
+def _disputed(edges: list[Compared], models: Path, level: str) -> set[Compared]:
+    """Missed edges whose two nodes remain in the graph that ONNX Runtime writes."""
+    missed = defaultdict[str, list[Compared]](list)
+    for edge in edges:
+        if edge.fused and not edge.predicted:
+            missed[edge.model].append(edge)
+    found: set[Compared] = set()
+    for model, wrong in missed.items():
+        remain = disputed(models / model, level, [(e.value, e.consumer) for e in wrong])
+        found |= {e for e in wrong if (e.value, e.consumer) in remain}
+    return found
 
 
 def _family(model: str) -> int:

@@ -104,7 +104,7 @@ def witness(model: onnx.ModelProto) -> tuple[str, str]:
     """Return the errors of the unfused and of the optimised session."""
     feeds = feeds_of(model)
     with np.errstate(invalid="ignore"):
-        wanted = np.asarray(list(ReferenceEvaluator(model).run(None, feeds))[0])
+        wanted = np.asarray(next(iter(ReferenceEvaluator(model).run(None, feeds))))
     results = []
     for level in ("DISABLE_ALL", "ENABLE_EXTENDED"):
         try:
