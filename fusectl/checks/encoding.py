@@ -60,26 +60,6 @@ def implied_by_codes(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("codes-within-bounds", "clip")
-def codes_within_bounds(candidate: Candidate, args: Args) -> Outcomes:
-    """Every code stands for a number within the bounds of the limit, to a float32 epsilon."""
-    role = candidate.role_of(str(args["limit"]))
-    zero, scale = _array(candidate, str(args["zero"])), _array(candidate, str(args["scale"]))
-    dtype = candidate.overlay.type_of(candidate.consumer.outputs[0]).dtype
-    if role is None or scale is None or scale.size != 1 or dtype not in _CODES:
-        return None
-    low, high, _ = _bounds(candidate, role)
-    if low is None or high is None:
-        return None
-    offset = float(zero.reshape(-1)[0]) if zero is not None and zero.size else 0.0
-    step, slack = np.float32(scale.reshape(-1)[0]), float(np.finfo(np.float32).eps)
-    first, last = (float(step * np.float32(code - offset)) for code in _CODES[dtype])
-    if low - first <= slack and last - high <= slack:
-        return None
-    shown = f"[{number(first)}, {number(last)}] and the bounds are [{number(low)}, {number(high)}]"
-    return [fail(role.node.label, f"the codes stand for {shown}", "choose scale and zero point so")]
-
-
 def _bounds(candidate: Candidate, role: Role) -> tuple[float | None, float | None, str]:
     """Return a limit's bounds, or the run-time value that is one."""
     if candidate.operators.acts_as(role.op) == "Relu":

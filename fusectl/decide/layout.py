@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fusectl.graph.overlay import Group, Overlay
-from fusectl.graph.types import Dim, same_dims
+from fusectl.graph.types import same_dims
 from fusectl.tables.operators import Operators
 from fusectl.tables.schema import Layout
 
@@ -34,8 +34,6 @@ class _Marker:
             return self._pooling(group)
         if group.op in layout.joins:
             return all(map(self._inside, group.inputs)) and self._alike(group)
-        if group.op in layout.concatenations:
-            return all(map(self._whole_blocks, group.inputs)) and self._axis(group) == 1
         return group.op in layout.stay and self._inside(group.inputs[0])
 
     def _inside(self, value: str) -> bool:
@@ -45,23 +43,10 @@ class _Marker:
         first, *others = (self.overlay.type_of(v).dims for v in group.inputs)
         return all(same_dims(first, other) is not False for other in others)
 
-    def _axis(self, group: Group) -> int:
-        axis = self.overlay.attr(group, "axis")
-        return axis if isinstance(axis, int) else 0
-
-    def _channels(self, value: str) -> Dim:
-        dims = self.overlay.type_of(value).dims
-        return dims[1] if dims is not None and len(dims) == 4 else None
-
-    def _whole_blocks(self, value: str) -> bool:
-        channels = self._channels(value)
-        whole = isinstance(channels, int) and channels % self.layout.block == 0
-        return whole and self._inside(value)
-
     def _pooling(self, group: Group) -> bool:
-        used = [o for o in group.outputs[1:] if o]
-        channels = self._channels(group.inputs[0])
-        return not used and isinstance(channels, int) and channels % self.layout.align == 0
+        dims = self.overlay.type_of(group.inputs[0]).dims
+        whole = dims is not None and len(dims) == 4 and isinstance(dims[1], int)
+        return whole and not any(group.outputs[1:])
 
     def _convolution(self, group: Group) -> bool:
         """Tell whether the weights, known at compile time, can be put into blocks."""
@@ -77,9 +62,7 @@ class _Marker:
 
     def _blocks(self, made: int, read: int, groups: int) -> bool:
         """Tell whether channels made in all, and read by one group of them, come in blocks."""
-        block, align = self.layout.block, self.layout.align
-        if groups == 1:
-            return read < block or read % align == 0
+        block = self.layout.block
         depthwise = read == 1 and made == groups
         in_blocks = read % block == 0 and made % groups == 0 and made // groups % block == 0
-        return made % align == 0 and (depthwise or in_blocks)
+        return groups == 1 or depthwise or in_blocks

@@ -324,17 +324,15 @@ class Layout:
     """Values are kept in blocks of channels.
 
     ``convolutions`` have constant weights and bring their data into the layout themselves, as
-    ``poolings`` do; ``joins`` stay in it where all operands are in it and have one shape,
-    ``concatenations`` where all consist of whole blocks, ``stay`` where the first operand is in it.
+    ``poolings`` do; ``joins`` stay in it where all operands are in it and have one shape, ``stay``
+    where the first operand is in it.
     """
 
     name: str
     block: int
-    align: int = 1
     convolutions: tuple[str, ...] = ()
     poolings: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
-    concatenations: tuple[str, ...] = ()
     stay: tuple[str, ...] = ()
 
 

@@ -16,55 +16,48 @@ def target(folder: Path, passes: str, paths: str, more: str = "") -> Path:
 
 BLOCKED = """
   - layout:
-      {name: blocked, block: 8, align: 4, convolutions: [Conv], poolings: [MaxPool], joins: [Mul],
-       concatenations: [Concat], stay: [Relu]}
+      {name: blocked, block: 8, convolutions: [Conv], poolings: [MaxPool], joins: [Mul],
+       stay: [Relu]}
   - fuse: [conv-residual]
 """
 INSIDE = "  conv-residual: {shapes: [{layout: {u: blocked, r: blocked}}], source: s}\n"
-RESIDUAL = """g (float[1,IN,5,5] x, float[1,16,5,5] r) => (float[1,16,5,5] y)
-<float[16,IN,1,1] v, float[16,IN,1,1] w> {{
+RESIDUAL = """g (float[1,8,5,5] x, float[1,16,5,5] r) => (float[1,16,5,5] y)
+<float[16,8,1,1] v = {{{zeros}}}, float[16,8,1,1] w = {{{zeros}}}> {{
   [one] a = Conv(x, v)  [two] b = Conv(x, w)  {between}  [sum] y = Add(a, {operand}) }}"""
 
 
-def residual(between: str = "", operand: str = "b", channels: int = 8) -> str:
+def residual(between: str = "", operand: str = "b") -> str:
     """A sum of a convolution and of something, in ONNX text with weights of zeros."""
-    count = 16 * channels
-    zeros = "{" + ", ".join(["0"] * count) + "}"
-    text = RESIDUAL.format(between=between, operand=operand).replace("IN", str(channels))
-    for name in ("v", "w"):
-        text = text.replace(f"1,1] {name}", f"1,1] {name} = {zeros}")
-    return text
+    zeros = ", ".join(["0"] * 128)
+    return RESIDUAL.format(zeros=zeros, between=between, operand=operand)
 
 
 @pytest.mark.parametrize(
-    ("between", "operand", "channels", "verdict"),
+    ("between", "operand", "verdict"),
     [
-        ("", "b", 8, "fuse"),
-        ("[f] c = Relu(b)", "c", 8, "fuse"),
-        ("[f] c = Mul(b, b)", "c", 8, "fuse"),
-        ("[f] c = MaxPool<kernel_shape = [1, 1]>(r)", "c", 8, "fuse"),
-        ("[f] c = Neg(b)", "c", 8, "unsupported-shape"),
-        ("", "r", 8, "unsupported-shape"),
-        ("", "b", 12, "fuse"),
-        ("", "b", 10, "unsupported-shape"),
-        ("", "b", 4, "fuse"),
+        ("", "b", "fuse"),
+        ("[f] c = Relu(b)", "c", "fuse"),
+        ("[f] c = Mul(b, b)", "c", "fuse"),
+        ("[f] c = MaxPool<kernel_shape = [1, 1]>(r)", "c", "fuse"),
+        ("[f] c = Neg(b)", "c", "unsupported-shape"),
+        ("", "r", "unsupported-shape"),
     ],
 )
-def test_what_is_kept_in_blocks(
-    between: str, operand: str, channels: int, verdict: str, tmp_path: Path
-) -> None:
-    found = explain(residual(between, operand, channels), target(tmp_path, BLOCKED, INSIDE))
+def test_what_is_kept_in_blocks(between: str, operand: str, verdict: str, tmp_path: Path) -> None:
+    found = explain(residual(between, operand), target(tmp_path, BLOCKED, INSIDE))
     assert verdicts(found)["a -> sum"] == verdict
 
 
-@pytest.mark.parametrize(("made", "verdict"), [(8, "fuse"), (4, "unsupported-shape")])
-def test_concatenation_of_whole_blocks(made: int, verdict: str, tmp_path: Path) -> None:
-    weights = ""
-    for name, channels in (("p", made), ("q", 16 - made)):
-        zeros = ", ".join(["0"] * channels * 8)
-        weights += f", float[{channels},8,1,1] {name} = {{{zeros}}}"
-    lines = "d = Conv(x, p)  e = Conv(x, q)  c = Concat<axis = 1>(d, e)"
-    text = residual(lines, "c").replace("> {", f"{weights}> {{", 1)
+@pytest.mark.parametrize(
+    ("groups", "read", "verdict"),
+    [(1, 16, "fuse"), (2, 8, "fuse"), (16, 1, "fuse"), (4, 4, "unsupported-shape")],
+)
+def test_groups_in_blocks(groups: int, read: int, verdict: str, tmp_path: Path) -> None:
+    zeros = ", ".join(["0"] * 16 * read)
+    text = f"""g (float[1,16,5,5] x) => (float[1,16,5,5] y)
+    <float[16,{read},1,1] w = {{{zeros}}}> {{
+      [one] a = Conv<group = {groups}>(x, w)  b = MaxPool<kernel_shape = [1, 1]>(x)
+      [sum] y = Add(a, b) }}"""
     found = explain(text, target(tmp_path, BLOCKED, INSIDE))
     assert verdicts(found)["a -> sum"] == verdict
 
