@@ -19,8 +19,9 @@ def limit_outcomes(candidate: Candidate) -> Outcomes:
     path = candidate.path
     if path is None or not path.shapes:
         return None
+    meant = [limit for limit in path.shapes if not any(_meant(candidate, limit))]
     alternatives = []
-    for limit in path.shapes:
+    for limit in meant or path.shapes:
         found = list(_against(candidate, limit))
         if not found:
             return None
