@@ -107,7 +107,7 @@ def _surveyed(
         return Survey(build(loaded, target, catalog.operators, runs), loaded)
 
     alike, like_first = catalog.operators.alike(), catalog.operators.like_first()
-    loaded = load_model(model, alike, like_first, short=True)
+    loaded = load_model(model, alike, like_first, short=True, inline=target.inline)
     try:
         return answer(loaded)
     except UnequalError:

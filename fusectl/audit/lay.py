@@ -53,25 +53,24 @@ def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
         if decision is not None:
             yield Compared(edge, True, False, decision)
             continue
-        decision = refused.get(key)
-        wrong = (
-            decision is not None
-            and edge.fate == "fused"
-            and _proven_wrong(decision, (edge.scope, edge.value) in read)
-        )
-        yield Compared(edge, False, wrong, decision)
+        found = refused.get(key, [])
+        wrong: list[Decision] = []
+        if edge.fate == "fused":
+            wrong = [d for d in found if _proven_wrong(d, (edge.scope, edge.value) in read)]
+        # Of several decisions about an edge, one that is proven right tells the most.
+        yield Compared(edge, False, bool(wrong), next(iter((*wrong, *found)), None))
 
 
-def _by_edge(report: Report) -> tuple[dict[Key, Decision], dict[Key, Decision]]:
+def _by_edge(report: Report) -> tuple[dict[Key, Decision], dict[Key, list[Decision]]]:
     accepted: dict[Key, Decision] = {}
-    refused: dict[Key, Decision] = {}
+    refused: dict[Key, list[Decision]] = {}
     for decision in report.decisions:
         if decision.verdict == "fuse":
             for key in _keys(decision, decision.swallows):
                 accepted[key] = decision
         else:
             for key in _keys(decision, (decision.edge.value, *decision.swallows)):
-                refused.setdefault(key, decision)
+                refused.setdefault(key, []).append(decision)
     return accepted, refused
 
 

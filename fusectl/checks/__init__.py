@@ -7,6 +7,7 @@ from fusectl.checks import (
     legality,
     machine,
     movement,
+    neighbours,
     pattern,
     policy,
     shapes,
@@ -18,16 +19,7 @@ from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outco
 __all__ = ["ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome", "known_names"]
 
 MODULES = (
-    adjacency,
-    encoding,
-    functions,
-    legality,
-    machine,
-    movement,
-    pattern,
-    policy,
-    shapes,
-    state,
-    users,
-)
+    adjacency, encoding, functions, legality, machine, movement, neighbours, pattern, policy,
+    shapes, state, users,
+)  # fmt: skip
 """The modules whose import registers the checks that ship."""

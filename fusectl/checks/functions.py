@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fusectl.checks.describe import constant, number
 from fusectl.checks.encoding import bounds, same_encoding
+from fusectl.checks.limits import PLAIN
 from fusectl.checks.registry import Args, Outcomes, check, fail, unknown
 from fusectl.match.candidate import Candidate, Role
 from fusectl.tables.schema import FunctionUse
@@ -49,6 +50,11 @@ def function_enabled(candidate: Candidate, args: Args) -> Outcomes:
     if trouble:
         return [unknown(label, f"the function cannot be identified: {trouble}", where=path.span)]
     enabled = ", ".join(path.functions) or "none"
+    use = path.functions.get(name)
+    layout = candidate.overlay.layouts.get(candidate.value, PLAIN)
+    if use is not None and use.layout not in ("", layout):
+        observed = f"{name} has this path for the layout {use.layout}; here it is {layout}"
+        return [fail(label, observed, f"keep {label}", path.span)]
     if name not in path.functions:
         return [
             fail(

@@ -10,14 +10,18 @@ from fusectl.graph.types import Dim, same_dims
 from fusectl.match.candidate import Candidate
 from fusectl.tables.schema import ShapeLimit
 
+PLAIN = "plain"
+"""The layout of values that no pass has given another one."""
+
 
 def limit_outcomes(candidate: Candidate) -> Outcomes:
     """Return nothing where one alternative holds, else what is against the closest one."""
     path = candidate.path
     if path is None or not path.shapes:
         return None
+    meant = [limit for limit in path.shapes if not any(_meant(candidate, limit))]
     alternatives = []
-    for limit in path.shapes:
+    for limit in meant or path.shapes:
         found = list(_against(candidate, limit))
         if not found:
             return None
@@ -65,6 +69,7 @@ def _static(dims: tuple[Dim, ...] | None) -> bool:
 
 
 def _against(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
+    yield from _meant(candidate, limit)
     for name, ranks in limit.rank.items():
         yield from _rank(candidate, name, ranks, limit)
     for name in limit.static:
@@ -82,6 +87,27 @@ def _against(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
         yield from _form(candidate, name, forms, limit)
     if len(limit.same) == 2:
         yield from _same(candidate, limit)
+
+
+def _meant(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
+    """Hold the nodes against what an alternative is meant for: makers, layouts, operands."""
+    overlay = candidate.overlay
+    for name, ops in limit.ops.items():
+        value = candidate.bound.get(name, "")
+        maker = overlay.producers.get(value)
+        op = maker.op if maker is not None else "a graph input or constant"
+        if value and op not in ops and candidate.operators.acts_as(op) not in ops:
+            text = f"{value} is made by {op}; this is for {', '.join(ops)}"
+            yield fail(value, text, where=limit.span)
+    for name, wanted in limit.layout.items():
+        value = candidate.bound.get(name, "")
+        found = overlay.layouts.get(value, PLAIN)
+        if value and found != wanted:
+            yield fail(value, f"{value} is in the layout {found}, needed is {wanted}")
+    for name in limit.present:
+        if not candidate.bound.get(name):
+            label = candidate.producer.node.label
+            yield fail(label, f"{label} has no operand {name}", where=limit.span)
 
 
 def _rank(

@@ -85,7 +85,7 @@ def check_targets(files: tuple[str, ...], folders: tuple[str, ...]) -> None:
     lines = []
     for name, doc in read.items():
         try:
-            target = resolve(doc, bases, catalog.rules.values(), catalog.operators)
+            target = resolve(doc, bases, catalog.rules.values(), catalog.operators, catalog.checks)
         except TableError as error:
             problems += error.problems
             continue

@@ -1,16 +1,18 @@
-"""The passes that open and close fusions: eliminate, retype, merge equal nodes."""
+"""The passes that open and close fusions: eliminate, share, retype, merge equal nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
-from fusectl.decide.noop import NO_OPS
+from fusectl.decide.noop import NO_OPS, TENSORS
+from fusectl.graph.constants import Unreadable
 from fusectl.graph.fold import NOT_FOLDED
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import Node
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import Retype
+from fusectl.tables.schema import Retype, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,17 @@ class Removed:
     why: str
 
 
-def eliminate(overlay: Overlay, ops: Iterable[str], step: int) -> list[Removed]:
-    """Remove the no-ops among the listed operators: those that do nothing where they stand."""
+def eliminate(
+    overlay: Overlay, ops: Iterable[str], step: int, tensors: bool = False
+) -> list[Removed]:
+    """Remove the no-ops among the listed operators: those that do nothing where they stand.
+
+    ``tensors``: a constant operand of several elements may be neutral as well.
+    """
     removed = []
+    known = {**NO_OPS, **TENSORS} if tensors else NO_OPS
     for group in overlay.of_op(ops):
-        predicate = NO_OPS.get(group.op)
+        predicate = known.get(group.op)
         if predicate is None or group.fused or not group.inputs or not group.inputs[0]:
             continue
         why = predicate(overlay, group)
@@ -50,6 +58,25 @@ def merge_equal(overlay: Overlay) -> None:
         twin = seen.setdefault(key, group)
         if twin is not group:
             overlay.merge(group, twin)
+
+
+def share(overlay: Overlay, how: Share) -> None:
+    """Let equal small constants be one value, so that what reads them can be merged."""
+    seen: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+    for value in list(overlay.uses):
+        known = overlay.type_of(value)
+        size = known.static
+        if size is None or prod(size) > how.elements or not overlay.is_constant(value):
+            continue
+        if how.dtypes and known.dtype not in how.dtypes:
+            continue
+        try:
+            array = overlay.array(value)
+        except (Unreadable, KeyError):
+            continue
+        twin = seen.setdefault((known.dtype, size, array.tobytes()), value)
+        if twin is not value:
+            overlay.redirect(value, twin)
 
 
 def retype(overlay: Overlay, how: Retype, operators: Operators) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from fusectl.decide.become import become
-from fusectl.decide.cleanup import Removed, eliminate, merge_equal, retype
+from fusectl.decide.cleanup import Removed, eliminate, merge_equal, retype, share
 from fusectl.decide.judge import Ruling, judge
+from fusectl.decide.layout import assign_layout
 from fusectl.decide.settle import own, quality, settled
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
@@ -124,11 +125,18 @@ class _Scope:
     def _step(self, number: int, step: PassDoc) -> None:
         if step.eliminate is not None:
             names = [t.value for t in step.eliminate]
-            self.removed += eliminate(self.overlay, names, number)
+            self.removed += eliminate(self.overlay, names, number, step.tensors)
+        elif step.bind:
+            self.overlay.bind()
         elif step.fold is not None:
-            fold(self.overlay, step.fold.except_, step.fold.shapes)
+            how = step.fold
+            fold(self.overlay, how.except_, how.shapes, how.types, how.also)
         elif step.retype is not None:
             retype(self.overlay, step.retype, self.operators)
+        elif step.layout is not None:
+            assign_layout(self.overlay, step.layout, self.operators)
+        elif step.share is not None:
+            share(self.overlay, step.share)
         elif step.cse:
             merge_equal(self.overlay)
         rules = [self.catalog.rules[t.value] for t in step.fuse or ()]
@@ -167,13 +175,17 @@ class _Scope:
             there = any(self.overlay.count(op) for op in pattern.nodes[pattern.consumer].ops)
             if not there or not _runs(pattern.opset, self.overlay.view):
                 continue
-            for role in self._producers(pattern):
+            for role in self._producers(pattern, step):
                 fused = self._from(rule, pattern, role, step, gate, told) or fused
         return fused
 
-    def _producers(self, pattern: Pattern) -> list[Role]:
+    def _producers(self, pattern: Pattern, step: int) -> list[Role]:
         ops = pattern.nodes[pattern.producer].ops
-        roles = [Role(g, g.last) for g in self.overlay.of_op(ops)]
+        groups = self.overlay.of_op(ops)
+        if step >= 0 and self.target.passes[step].order == "depth-first" and len(groups) > 1:
+            places = self.overlay.depth_first()
+            groups.sort(key=lambda g: places[id(g)])
+        roles = [Role(g, g.last) for g in groups]
         for op in ops:
             for group, node in self.overlay.held(op):
                 visible = node.outputs and node.outputs[0] in group.outputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fusectl.checks import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome
@@ -13,6 +14,7 @@ from fusectl.graph.view import Node
 from fusectl.match.candidate import Candidate
 from fusectl.reasons import ORDER
 from fusectl.tables.patterns import Pattern
+from fusectl.tables.rules import Requirement, requirements
 from fusectl.tables.schema import PathDoc, Range, Value
 
 Checked = tuple[Check, Outcome | None, Span]
@@ -55,13 +57,8 @@ def _plan(candidate: Candidate) -> tuple[list[Entry], list[Entry]]:
     if known is not None and known[0] is pattern and known[1] is path:
         return known[2], known[3]
     rule = candidate.rule
-    wanted: list[tuple[str, dict[str, Value], Span]] = []
-    seen: set[str] = set()
-    for requirement in rule.require:
-        for name in GROUPS.get(requirement.check, (requirement.check,)):
-            if name not in seen or requirement.args:
-                wanted.append((name, dict(requirement.args), requirement.span))
-            seen.add(name)
+    wanted = list(_named(rule.require))
+    seen = {name for name, _, _ in wanted}
     wanted += [(name, {}, rule.span) for name in ALWAYS if name not in seen]
     if len(pattern.inner) > 1:
         wanted += [(n, {}, rule.span) for n in GROUPS["single-user"] if n not in seen]
@@ -69,8 +66,21 @@ def _plan(candidate: Candidate) -> tuple[list[Entry], list[Entry]]:
     own = [_entry(name, args, span, pattern, path) for name, args, span in wanted]
     span = path.span if path is not None else candidate.target.span
     machine = [_entry(name, {}, span, pattern, path) for name in TARGET]
+    if path is not None:
+        asked = _named(requirements(path.require))
+        machine += [_entry(name, args, at, pattern, path) for name, args, at in asked]
     _PLANS[key] = (pattern, path, own, machine)
     return own, machine
+
+
+def _named(required: Iterable[Requirement]) -> Iterator[tuple[str, dict[str, Value], Span]]:
+    """The checks that a rule or path asks for, groups of them taken apart, each once."""
+    seen: set[str] = set()
+    for requirement in required:
+        for name in GROUPS.get(requirement.check, (requirement.check,)):
+            if name not in seen or requirement.args:
+                yield name, dict(requirement.args), requirement.span
+            seen.add(name)
 
 
 def _entry(

@@ -8,6 +8,7 @@ import numpy as np
 
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.overlay import Group, Overlay
+from fusectl.graph.types import fits_into
 
 Predicate = Callable[[Overlay, Group], str]
 """Returns why the node changes nothing, or an empty string."""
@@ -72,6 +73,26 @@ def _neutral(operand: float, sides: tuple[int, ...]) -> Predicate:
     return predicate
 
 
+def _neutral_tensor(operand: float, sides: tuple[int, ...]) -> Predicate:
+    """An operand of any size that is neutral throughout and does not make the result larger."""
+
+    def predicate(overlay: Overlay, group: Group) -> str:
+        for side in sides:
+            value, other = group.inputs[side], group.inputs[1 - side]
+            shapes = overlay.type_of(value).dims, overlay.type_of(other).dims
+            if not overlay.is_constant(value) or not fits_into(*shapes):
+                continue
+            try:
+                array = overlay.array(value)
+            except (Unreadable, KeyError):
+                continue
+            if array.size and bool(np.all(array == operand)):
+                return f"{value} is {operand:g} throughout"
+        return ""
+
+    return predicate
+
+
 def _kept(overlay: Overlay, group: Group, source: str) -> bool:
     before, after = overlay.type_of(source), overlay.type_of(group.outputs[0])
     return before.dims is not None and before == after and None not in before.dims
@@ -111,3 +132,11 @@ NO_OPS: dict[str, Predicate] = {
     "Min": _single,
     "Pad": _pad,
 }
+
+TENSORS: dict[str, Predicate] = {
+    "Add": _neutral_tensor(0, (1, 0)),
+    "Sub": _neutral_tensor(0, (1,)),
+    "Mul": _neutral_tensor(1, (1, 0)),
+    "Div": _neutral_tensor(1, (1,)),
+}
+"""For compilers that look at every element of a constant operand."""

@@ -29,7 +29,9 @@ class Unreadable(Exception):
 class Constants:
     """The constants of one scope. A body sees those of the scopes around it."""
 
-    __slots__ = ("_arrays", "_computed", "_dims", "_parent", "_tensors", "_weights", "renamed")
+    __slots__ = (
+        "_arrays", "_computed", "_dims", "_parent", "_tensors", "_weights", "defaults", "renamed",
+    )  # fmt: skip
 
     def __init__(self, weights: Weights, parent: Constants | None = None) -> None:
         self._weights = weights
@@ -38,12 +40,22 @@ class Constants:
         self._computed: dict[str, Callable[[], Array]] = {}
         self._arrays: dict[str, Array] = {}
         self._dims: dict[str, tuple[int, ...]] = {}
+        # Contents of inputs that the caller may override: constants for compilers that bind them.
+        self.defaults: dict[str, onnx.TensorProto] = {}
         # A function's formal input that the caller feeds with a constant.
         self.renamed: dict[str, tuple[Constants, str]] = {}
 
     def add(self, name: str, tensor: onnx.TensorProto) -> None:
         """Make ``name`` a constant whose contents stand in ``tensor``."""
         self._tensors[name] = tensor
+
+    def default(self, name: str, tensor: onnx.TensorProto) -> None:
+        """Note what an input holds where the caller passes nothing; it is no constant by that."""
+        self.defaults[name] = tensor
+
+    def default_array(self, name: str) -> Array:
+        """Return what an input holds where the caller passes nothing. Raises Unreadable."""
+        return self._weights.read(name, self.defaults[name])
 
     def compute(self, name: str, thunk: Callable[[], Array]) -> None:
         """Make ``name`` a constant whose contents are computed on first use."""

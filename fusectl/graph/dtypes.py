@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from fusectl.graph.types import UNKNOWN, TensorType
+from fusectl.graph.types import UNKNOWN, Dim, TensorType
 from fusectl.graph.view import GraphView, Node, schema
+
+_BROADCASTING = ("Add", "Sub", "Mul", "Div")
 
 
 def complete(view: GraphView, like_first: Collection[str]) -> None:
@@ -16,6 +18,8 @@ def complete(view: GraphView, like_first: Collection[str]) -> None:
     for node in view.nodes:
         if node.op in ("Conv", "ConvTranspose") and len(node.inputs) > 1:
             _rank(view, node)
+        elif node.op in _BROADCASTING and len(node.inputs) == 2:
+            _broadcast(view, node)
         if all(view.type_of(o).dtype for o in node.outputs if o):
             continue
         if node.op in like_first:
@@ -41,6 +45,26 @@ def _rank(view: GraphView, node: Node) -> None:
         channels = int(str(weight[1])) * int(str(groups)) if known else None
     dims = (None, channels, *(None for _ in weight[2:]))
     view.types[node.outputs[0]] = TensorType(made.dtype, dims)
+
+
+def _broadcast(view: GraphView, node: Node) -> None:
+    """Arithmetic on two shapes that are known, of which one became known only here."""
+    made = view.type_of(node.outputs[0])
+    a, b = (view.type_of(v).dims for v in node.inputs)
+    if made.dims is not None or a is None or b is None:
+        return
+    rank = max(len(a), len(b))
+    left, right = ((1,) * (rank - len(d)) + tuple(d) for d in (a, b))
+    view.types[node.outputs[0]] = TensorType(made.dtype, tuple(map(_joined, left, right)))
+
+
+def _joined(a: Dim, b: Dim) -> Dim:
+    if a == 1 or a == b:
+        return b
+    if b == 1:
+        return a
+    # A size above 1 is the result's, whatever the other one is.
+    return next((d for d in (a, b) if isinstance(d, int)), None)
 
 
 def _shared(view: GraphView, node: Node) -> dict[str, str]:

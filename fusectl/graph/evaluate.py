@@ -25,6 +25,8 @@ def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphV
             start, end = node.attrs.get("start", 0), node.attrs.get("end")
             stop = end if isinstance(end, int) else None
             return np.asarray(static, np.int64)[start if isinstance(start, int) else 0 : stop]
+    if node.op == "CastLike":
+        return _cast(array(node.inputs[0]), value, view.type_of(node.inputs[1]).dtype)
     size = view.type_of(value).static
     if size is not None and np.prod(size, dtype=np.float64) > _LARGEST:
         raise Unreadable(f"{value} is too large to be computed here")
@@ -45,3 +47,10 @@ def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphV
     except Exception as error:  # an operator the evaluator lacks is no reason to stop explaining
         raise Unreadable(f"{value} cannot be computed from {node.label}: {error}") from None
     return np.asarray(made[0])
+
+
+def _cast(array: Array, value: str, dtype: str) -> Array:
+    try:
+        return array.astype(dtype)
+    except TypeError:
+        raise Unreadable(f"{value} is {dtype}, which cannot be computed here") from None

@@ -29,6 +29,7 @@ def load_model(
     like_first: Collection[str] = (),
     *,
     short: bool = False,
+    inline: bool = False,
     folder: Path | None = None,
 ) -> ModelView:
     """Load a model from a file, from standard input (``-``) or from a ModelProto.
@@ -38,33 +39,44 @@ def load_model(
     ``alike`` maps operators outside ONNX to the ONNX operator of the same result shape;
     ``like_first`` lists those whose result has at least the type of their first input.
     ``short`` takes equal layers out of a large graph (see ``graph.repeat``); ``whole()`` of the
-    result loads all of it. Raises ModelError where no graph can be made of it.
+    result loads all of it. ``inline`` puts the bodies of model-local functions in the place of
+    their calls. Raises ModelError where no graph can be made of it.
     """
+    given = isinstance(source, onnx.ModelProto)
     if isinstance(source, onnx.ModelProto):
         # Big initializers are dropped below; the caller's own object stays whole.
         data, name = source.SerializeToString(), "<model>"
-        model = onnx.ModelProto.FromString(data)
     else:
         name, data = read_bytes(str(source))
-        model = parse(name, data)
         folder = None if name == "<stdin>" else Path(name).resolve().parent
     sha256 = hashlib.sha256(data).hexdigest()
 
-    def load(model: onnx.ModelProto, short: bool) -> ModelView:
-        weights = Weights(folder, lambda: parse(name, data))
-        view = _Loader(name, sha256, model, weights, alike, like_first, short).load()
-        view.whole = whole
+    def fresh() -> onnx.ModelProto:
+        model = onnx.ModelProto.FromString(data) if given else parse(name, data)
+        return _inlined(model) if inline and model.functions else model
+
+    def load(short: bool) -> ModelView:
+        loader = _Loader(name, sha256, fresh(), Weights(folder, fresh), alike, like_first, short)
+        view = loader.load()
+        view.whole = partial(load, False)
         return view
 
-    def whole() -> ModelView:
-        return load(parse(name, data), False)
-
     try:
-        return load(model, short)
+        return load(short)
     except ModelError:
         if not short:
             raise
-        return whole()  # which tells what is wrong in the user's names
+        return load(False)  # which tells what is wrong in the user's names
+
+
+def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Put function bodies in place of their calls; a model where that fails stays as it is."""
+    from onnx import inliner
+
+    try:
+        return inliner.inline_local_functions(model)
+    except Exception:  # the C++ side raises many types; bodies are then explained by themselves
+        return model
 
 
 class _Loader:
@@ -196,6 +208,7 @@ class _Loader:
                     "initializers that are also graph inputs can be overridden by the caller "
                     "(IR version 4 and later), so they count as run-time values",
                 )
+                constants.default(tensor.name, tensor)
             else:
                 constants.add(tensor.name, tensor)
             types[tensor.name] = _stored_type(tensor)

@@ -81,6 +81,8 @@ class Overlay:
         self.folded: dict[str, Group] = {}
         self.eliminated: dict[str, list[Node]] = {}
         self.retyped: dict[str, str] = {}
+        self.layouts: dict[str, str] = {}
+        self.bound: frozenset[str] = outer.bound if outer is not None else frozenset()
         self.alias: dict[str, str] = {}
         self.merged: dict[str, list[str]] = {}
         # What changed, so that a rule can tell whether looking again can find anything: the
@@ -137,6 +139,32 @@ class Overlay:
             found.sort(key=lambda g: g.order)
         return found
 
+    def depth_first(self) -> dict[int, int]:
+        """Return the place of each living group where a walk backwards from the ends leaves it.
+
+        The walk starts at groups that nobody reads and follows the last of a group's makers in
+        graph order first.
+        """
+        places: dict[int, int] = {}
+        living = [g for g in self.groups if g.alive]
+        stack = [(g, False) for g in living if not any(self.uses.get(o) for o in g.outputs)]
+        stack.sort(key=lambda entry: entry[0].order)
+        seen: set[int] = set()
+        while stack:
+            group, left = stack.pop()
+            if left:
+                places[id(group)] = len(places)
+                continue
+            if id(group) in seen:
+                continue
+            seen.add(id(group))
+            stack.append((group, True))
+            makers = {id(m): m for v in group.inputs if (m := self.producers.get(v)) is not None}
+            stack += [(m, False) for m in sorted(makers.values(), key=lambda m: m.order)]
+        for group in living:
+            places.setdefault(id(group), len(places))
+        return places
+
     def count(self, op: str) -> int:
         """Return how many groups of an operator there were at most; cheap."""
         return self._count.get(op, 0)
@@ -160,8 +188,18 @@ class Overlay:
     def type_of(self, value: str) -> TensorType:
         """Return what is known of a value's type, as the passes left it."""
         known = self.view.type_of(value)
+        if known.dims is None and value in self.folded:
+            known = self._computed(value, known)
         dtype = self.retyped.get(value)
         return TensorType(dtype, known.dims) if dtype else known
+
+    def _computed(self, value: str, known: TensorType) -> TensorType:
+        """The type of a folded constant whose shape inference did not find: it has one."""
+        try:
+            array = self.array(value)
+        except (Unreadable, KeyError):
+            return known
+        return TensorType(known.dtype or str(array.dtype), array.shape)
 
     def attr(self, group: Group, name: str) -> Attribute:
         """Return an attribute of a group, or the schema's default for what the group is now."""
@@ -178,7 +216,7 @@ class Overlay:
             if value in overlay.folded:
                 return True
             overlay = overlay.outer
-        return value in self.view.constants
+        return value in self.view.constants or value in self.bound
 
     def array(self, value: str) -> Array:
         """Return a constant's contents. Raises Unreadable, or KeyError where it is no constant."""
@@ -189,12 +227,24 @@ class Overlay:
         overlay: Overlay | None = self
         while overlay is not None and value not in overlay.folded:
             overlay = overlay.outer
-        if overlay is None:
+        if overlay is None and value in self.bound and value not in self.view.constants:
+            found = self._main().view.constants.default_array(value)
+        elif overlay is None:
             found = self.view.constants.array(value)
         else:
             found = evaluate(overlay.folded[value].last, value, overlay.array, overlay.view)
         self._arrays[value] = found
         return found
+
+    def _main(self) -> Overlay:
+        overlay = self
+        while overlay.outer is not None:
+            overlay = overlay.outer
+        return overlay
+
+    def bind(self) -> None:
+        """Take inputs that have a default as constants: nobody will pass another value."""
+        self.bound = frozenset(self.view.constants.defaults)
 
     def trouble(self, value: str) -> str:
         """Return why a constant's contents cannot be had, as far as that shows without reading."""
@@ -238,7 +288,7 @@ class Overlay:
             self.returned.add(source)
         self._remove(group)
         self.removals += 1
-        self._redirect(gone, source)
+        self.redirect(gone, source)
         earlier = self.eliminated.pop(gone, [])
         self.eliminated.setdefault(source, []).extend((*group.members, *earlier))
         return True
@@ -250,10 +300,11 @@ class Overlay:
         twin.members = (*group.members, *twin.members)
         for gone, source in zip(group.outputs, twin.outputs, strict=True):
             if gone and source:
-                self._redirect(gone, source)
+                self.redirect(gone, source)
                 self.merged.setdefault(source, []).extend((gone, *self.merged.pop(gone, ())))
 
-    def _redirect(self, gone: str, source: str) -> None:
+    def redirect(self, gone: str, source: str) -> None:
+        """Let every reader of ``gone`` read ``source`` instead."""
         self.alias[gone] = source
         moved = self.uses.pop(gone, [])
         for user, slot in moved:

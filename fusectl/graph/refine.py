@@ -14,7 +14,8 @@ from onnx import numpy_helper
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
-from fusectl.graph.types import TensorType
+from fusectl.graph.sizes import computed_sizes, reshaped
+from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, Node
 
 _ROUNDS = 4
@@ -36,22 +37,63 @@ def refine(
     """Improve the types of the main graph in place; ``infer`` returns the types of a model."""
     scratch = model
     for _ in range(_ROUNDS):
-        found = _computed(view)
-        if not found:
+        found, shapes = _computed(view), _reshaped(view)
+        if not found and not shapes:
             return
         if scratch is model:
             scratch = onnx.ModelProto()
             scratch.CopyFrom(model)
+            _forget(scratch.graph)
         for number, (node, slot, tensor) in enumerate(found):
             tensor.name = f"fusectl_computed_{len(scratch.graph.initializer)}_{number}"
             scratch.graph.initializer.append(tensor)
             scratch.graph.node[node.index].input[slot] = tensor.name
+        _state(scratch.graph, shapes)
         before = len(view.types)
         types = infer(scratch)
         better = {n: t for n, t in types.items() if view.types.get(n) != t}
         view.types.update(better)
         if not better and len(view.types) == before:
             return
+
+
+def _reshaped(view: GraphView) -> dict[str, TensorType]:
+    """Shapes of reshaped values that sizes computed in the graph tell, better than is known."""
+    nodes = [n for n in view.nodes if n.op == "Reshape" and not _settled(view, n)]
+    if not nodes:
+        return {}
+    known = computed_sizes(view)
+    better = {}
+    for node in nodes:
+        value, dims = node.outputs[0], reshaped(view, node, known)
+        stated = view.type_of(value)
+        if dims is None or (stated.dims is not None and len(stated.dims) != len(dims)):
+            continue
+        old = stated.dims or (None,) * len(dims)
+        merged = tuple(o if o is not None else n for o, n in zip(old, dims, strict=True))
+        if merged != stated.dims and stated.dtype:
+            better[value] = TensorType(stated.dtype, merged)
+    return better
+
+
+def _forget(graph: onnx.GraphProto) -> None:
+    """Drop the symbols that an earlier shape inference invented: they would stay for ever."""
+    for info in graph.value_info:
+        for dim in info.type.tensor_type.shape.dim:
+            if dim.dim_param.startswith("unk__"):
+                dim.ClearField("dim_param")
+
+
+def _state(graph: onnx.GraphProto, shapes: dict[str, TensorType]) -> None:
+    """Write shapes into a graph, so that inference goes on from them."""
+    stated = {info.name: info for info in (*graph.value_info, *graph.output)}
+    numbers = {name: number for number, name in DTYPES.items()}
+    for name, known in shapes.items():
+        info = onnx.helper.make_tensor_value_info(name, numbers[known.dtype], known.dims)
+        if name in stated:
+            stated[name].CopyFrom(info)
+        else:
+            graph.value_info.append(info)
 
 
 def _computed(view: GraphView) -> list[tuple[Node, int, onnx.TensorProto]]:

@@ -36,6 +36,7 @@ def infer(model: onnx.ModelProto, alike: Mapping[str, StandIn]) -> tuple[onnx.Mo
     if broken is not None:
         return model, f"{broken.name or broken.output[0]}: num_outputs is not its number of outputs"
     scratch = model
+    alike = {op: how for op, how in alike.items() if not _known(op, model)}
     if any(_key(node) in alike for node in _nodes(model.graph)):
         scratch = onnx.ModelProto()
         scratch.CopyFrom(model)
@@ -52,6 +53,14 @@ def _aborts(node: onnx.NodeProto) -> bool:
     if node.op_type != "Split":
         return False
     return any(a.name == "num_outputs" and a.i != len(node.output) for a in node.attribute)
+
+
+def _known(op: str, model: onnx.ModelProto) -> bool:
+    """Tell whether ONNX knows an operator at the version that a model imports."""
+    domain, _, op_type = op.rpartition(".")
+    versions = {o.domain if o.domain != "ai.onnx" else "": o.version for o in model.opset_import}
+    version = versions.get(domain)
+    return version is not None and schema(op_type, domain, version) is not None
 
 
 def _key(node: onnx.NodeProto) -> str:

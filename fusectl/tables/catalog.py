@@ -23,6 +23,7 @@ class Catalog:
     operators: Operators
     documents: dict[str, Path]
     defaults: Defaults
+    checks: frozenset[str]
 
     def target(self, name: str) -> Target:
         """Return a target by id or by the path of its YAML file. Raises UsageError, TableError."""
@@ -35,7 +36,7 @@ class Catalog:
             hint = did_you_mean(name, self.documents)
             known = ", ".join(sorted(self.documents))
             raise UsageError(f"unknown target {name!r}; {hint or 'known: ' + known}")
-        return resolve(doc, self._bases(doc), self.rules.values(), self.operators)
+        return resolve(doc, self._bases(doc), self.rules.values(), self.operators, self.checks)
 
     def _bases(self, doc: TargetDoc) -> dict[str, TargetDoc]:
         """Return every target document that may be meant by ``extends``; read when needed."""
@@ -63,7 +64,7 @@ def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Cata
         else:
             found, operators = load_rules(path, operators, known)
             rules.update(found)
-    return Catalog(rules, operators, documents, _defaults(root))
+    return Catalog(rules, operators, documents, _defaults(root), frozenset(known))
 
 
 def _defaults(root: Path) -> Defaults:

@@ -117,7 +117,7 @@ def _compile(doc: RuleDoc, operators: Operators, checks: set[str], problems: lis
         doc.summary,
         doc.edge.value,
         tuple(patterns),
-        tuple(_requirements(doc, checks, problems)),
+        check_requirements(doc.require, checks, problems),
         doc.slots,
         doc.numerics,
         doc.elementwise,
@@ -145,14 +145,23 @@ def _check_where(doc: RuleDoc, problems: list[Problem]) -> None:
             problems.append(Problem(fact.span, f"{name} is no value of any pattern of the rule"))
 
 
-def _requirements(doc: RuleDoc, checks: set[str], problems: list[Problem]) -> Iterator[Requirement]:
-    for entry in doc.require:
+def requirements(entries: Iterable[Spanned[Require]]) -> Iterator[Requirement]:
+    """Yield the checks of a ``require``, in a rule or in a path of a target."""
+    for entry in entries:
         for name, args in _calls(entry):
-            if name not in checks:
-                problems.append(
-                    Problem(entry.span, f"unknown check {name}", did_you_mean(name, checks))
-                )
             yield Requirement(name, args, entry.span)
+
+
+def check_requirements(
+    entries: Iterable[Spanned[Require]], checks: set[str], problems: list[Problem]
+) -> tuple[Requirement, ...]:
+    """Return the checks of a ``require`` and note the unknown ones."""
+    found = tuple(requirements(entries))
+    for wanted in found:
+        if wanted.check not in checks:
+            hint = did_you_mean(wanted.check, checks)
+            problems.append(Problem(wanted.span, f"unknown check {wanted.check}", hint))
+    return found
 
 
 def _calls(entry: Spanned[Require]) -> Iterator[tuple[str, dict[str, Value]]]:

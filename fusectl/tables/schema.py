@@ -246,6 +246,7 @@ class FunctionUse:
     dtypes: tuple[str, ...] = ()
     bounds: tuple[tuple[float, ...], ...] = ()
     encoding: Literal["any", "same"] = "any"
+    layout: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +272,15 @@ class ShapeLimit:
     """One alternative of a path's shape limits; all keys of it must hold.
 
     ``forms`` are shapes relative to the product's rows ``m`` and columns ``n``, as in ``[n, 1xn]``.
+    ``ops`` are operators that make a value, ``layout`` the layout that it has been given by a pass
+    (``plain``: none), ``present`` values that must be there. An alternative whose ``ops``,
+    ``layout`` or ``present`` do not hold is meant for other nodes.
     """
 
     span: Span
+    ops: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    layout: dict[str, str] = field(default_factory=dict)
+    present: tuple[str, ...] = ()
     rank: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
     elements: dict[str, int] = field(default_factory=dict)
@@ -338,14 +345,21 @@ class PathDoc:
     row_bytes: str = ""
     returns_result: bool = True
     disabled: str = ""
+    require: tuple[Spanned[Require], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Constant folding: operators that it leaves alone, and whether static shapes are constants."""
+    """Constant folding: operators that it leaves alone, and what it takes as constant beside.
+
+    ``shapes``: the Shape of a static value; ``types``: a constant cast to the type of a value;
+    ``also``: operators outside ONNX, which are left alone otherwise.
+    """
 
     except_: tuple[str, ...] = field(default=(), metadata={"key": "except"})
+    also: tuple[str, ...] = ()
     shapes: bool = True
+    types: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,15 +371,45 @@ class Retype:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Equal constants of at most so many elements, of these element types, become one."""
+
+    elements: int = 1
+    dtypes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Values are kept in blocks of channels.
+
+    ``convolutions`` have constant weights and bring their data into the layout themselves, as
+    ``poolings`` do; ``joins`` stay in it where all operands are in it and have one shape, ``stay``
+    where the first operand is in it.
+    """
+
+    name: str
+    block: int
+    convolutions: tuple[str, ...] = ()
+    poolings: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    stay: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PassDoc:
     """One pass: exactly one of its kinds."""
 
     span: Span
     eliminate: tuple[Text, ...] | None = None
+    tensors: bool = False
+    bind: bool = False
     fold: Fold | None = None
     cse: bool = False
+    share: Share | None = None
     retype: Retype | None = None
+    layout: Layout | None = None
     fuse: tuple[Text, ...] | None = None
+    order: Literal["file", "depth-first"] = "file"
     repeat: Literal["once", "fixpoint"] = "once"
     opset: Range = field(default_factory=Range)
     source: str = ""
@@ -409,6 +453,7 @@ class TargetDoc:
     audit: AuditDoc | None = None
     equivalence: Tolerance | Literal["exact"] | None = None
     memory: Memory = field(default_factory=Memory)
+    inline: bool = False
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from pathlib import Path
 from fusectl.errors import Problem, Span, TableError, did_you_mean
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
-from fusectl.tables.rules import Rule
+from fusectl.tables.rules import Rule, check_requirements
 from fusectl.tables.schema import AuditDoc, Memory, PassDoc, PathDoc, TargetDoc, Tolerance
 from fusectl.tables.words import Words
 from fusectl.tables.writes import check_writes
@@ -41,6 +41,7 @@ class Target:
     extends: tuple[str, ...] = ()
     covered: frozenset[str] = frozenset()
     audit: AuditDoc | None = None
+    inline: bool = False
 
     def path(self, rule: str) -> PathDoc | None:
         """Return the target's capability for a rule, or None: no pass of it runs the rule."""
@@ -90,9 +91,18 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
         if path.row_bytes and size(path.row_bytes) is None:
             reader.fail(path.span, f"{rule}: row_bytes {path.row_bytes} is no size")
     for step in doc.passes:
-        kinds = [step.eliminate, step.fold, step.fuse, step.cse or None, step.retype]
-        if sum(k is not None for k in kinds) != 1:
-            reader.fail(step.span, "a pass is exactly one of eliminate, fold, cse, retype, fuse")
+        kinds = {
+            "eliminate": step.eliminate,
+            "bind": step.bind or None,
+            "fold": step.fold,
+            "share": step.share,
+            "cse": step.cse or None,
+            "retype": step.retype,
+            "layout": step.layout,
+            "fuse": step.fuse,
+        }
+        if sum(k is not None for k in kinds.values()) != 1:
+            reader.fail(step.span, f"a pass is exactly one of {', '.join(kinds)}")
 
 
 def resolve(
@@ -100,6 +110,7 @@ def resolve(
     docs: Mapping[str, TargetDoc],
     rules: Iterable[Rule],
     operators: Operators,
+    checks: frozenset[str],
 ) -> Target:
     """Merge a target with what it extends and hold it against the rules. Raises TableError."""
     problems: list[Problem] = []
@@ -122,6 +133,7 @@ def resolve(
         words.check_pass(own, problems)
     for name, path in doc.paths.items():
         words.check_path(name, path, problems)
+        check_requirements(path.require, set(checks), problems)
     if problems:
         raise TableError(problems)
     named = {t.value for p in passes for t in (p.fuse or ())}
@@ -139,6 +151,7 @@ def resolve(
         tuple(d.target.value for d in chain[1:]),
         frozenset(t.value for p in passes for t in p.fuse or ()),
         audit,
+        any(d.inline for d in chain),
     )
 
 
@@ -214,6 +227,7 @@ def _check_path(name: str, path: PathDoc, rule: Rule, problems: list[Problem]) -
     ]
     for limit in path.shapes:
         named += [*limit.rank, *limit.static, *limit.elements, *limit.forms, *limit.same]
+        named += [*limit.ops, *limit.layout, *limit.present]
     for value in named:
         if value not in values:
             hint = did_you_mean(value, values)

@@ -26,9 +26,58 @@ def test_shape_that_depends_on_the_caller() -> None:
       s = Shape(x)  n = Gather(s, one)  m = Unsqueeze(n, front)
       to = Concat<axis = 0>(m, rest)  u = Reshape(x, to)  y = Neg(u) }"""
     found = dims(text, "u")
-    assert found is not None
-    assert found[1] == 12
-    assert not isinstance(found[0], int)
+    assert found == ("N", 12)
+
+
+TAIL = "r = Reshape(x, to)  y = Neg(r) }"
+
+
+@pytest.mark.parametrize(
+    ("steps", "known"),
+    [
+        ("to = Concat<axis = 0>(n, last)", ("N", 12)),
+        ("to = Concat<axis = 0>(zero, last)", ("N", 12)),
+        ("to = Concat<axis = 0>(last, n)", (12, "N")),
+        ("to = Concat<axis = 0>(n, three, four)", ("N", 3, 4)),
+        ("to = Concat<axis = 0>(n, twelve, last)", ("N", 12, 1)),
+        ("m = Mul(three, four)  to = Concat<axis = 0>(last, m)", ("N", 12)),
+        ("m = Add(three, four)  to = Concat<axis = 0>(m, last)", (7, None)),
+        ("m = Sub(four, three)  to = Concat<axis = 0>(m, last, n)", (1, 12, "N")),
+        ("m = Div(twelve, four)  to = Concat<axis = 0>(n, m, last)", ("N", 3, 4)),
+        ("t = Slice(s, one, three)  to = Concat<axis = 0>(last, t)", ("N", 3, 4)),
+        ("to = Concat<axis = 0>(free, last)", (None, None)),
+        ("m = Cast<to = 7>(n)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+    ],
+)
+def test_symbols_in_what_is_computed(steps: str, known: tuple[Dim, ...]) -> None:
+    """Each element by itself: a number, a symbol of the model, or unknown."""
+    text = f"""g (float[N,3,4] x, int64[1] free) => (float[a,b] y)
+      <int64[1] at = {{0}}, int64[1] last = {{-1}}, int64[1] zero = {{0}}, int64[1] one = {{1}},
+       int64[1] three = {{3}}, int64[1] four = {{4}}, int64[1] twelve = {{12}}> {{
+      s = Shape(x)  n = Gather(s, at)  {steps}  {TAIL}"""
+    assert dims(text, "r") == known
+
+
+def test_symbols_go_on_behind_a_reshape() -> None:
+    """What reads the result, and the sizes computed from its shape."""
+    text = """g (float[N,16] x, float[8,4] w) => (float[a,b,c] y)
+      <int64[1] at = {0}, int64[1] two = {2}, int64[1] last = {-1}> {
+      s = Shape(x)  n = Gather(s, at)  to = Concat<axis = 0>(n, two, last)  r = Reshape(x, to)
+      t = Transpose<perm = [1, 0, 2]>(r)  u = MatMul(t, w)
+      s2 = Shape(u)  n2 = Gather(s2, two)  back = Concat<axis = 0>(last, n2)
+      y = Reshape(u, back) }"""
+    assert dims(text, "t") == (2, "N", 8)
+    assert dims(text, "u") == (2, "N", 4)
+
+
+def test_arithmetic_on_what_became_known_here() -> None:
+    """A convolution's rank, known by its weights, goes on through Mul and Add."""
+    text = """g (float x, float[16,16,3] w, float[16,1] s, float[1,16,1] b) => (float[a] y) {
+      u = Conv(x, w)  m = Mul(u, s)  a = Add(m, b)  y = Flatten(a) }"""
+    source = model(text)
+    source.graph.input[0].type.tensor_type.ClearField("shape")
+    view = load(source).graphs[0]
+    assert view.type_of("a").dims == (None, 16, None)
 
 
 def test_numbers_that_only_arithmetic_tells() -> None:

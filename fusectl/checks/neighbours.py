@@ -1,0 +1,84 @@
+"""What stands around a match: who makes its operands, who else reads them, which one comes first.
+
+None of these is about what the fused form computes. A path requires them where a compiler looks.
+"""
+
+from __future__ import annotations
+
+from fusectl.checks.registry import Args, Outcomes, check, fail
+from fusectl.checks.state import taken
+from fusectl.graph.overlay import Group
+from fusectl.match.candidate import Candidate, Role
+from fusectl.tables.schema import Value
+
+
+def _names(value: Value) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _listed(candidate: Candidate, group: Group, args: Args) -> bool:
+    ops = _names(args["ops"])
+    return group.op in ops or candidate.operators.acts_as(group.op) in ops
+
+
+@check("not-made-by", "unsupported-op")
+def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
+    """The operands are not made by an operator that this path does not start from."""
+    found = []
+    for name in _names(args["values"]):
+        value = candidate.bound.get(name, "")
+        maker = candidate.overlay.producers.get(value)
+        if value and maker is None and "input" in _names(args["ops"]):
+            found.append(fail(value, f"{value} is made by no node", "keep it"))
+        if maker is not None and _listed(candidate, maker, args):
+            found.append(
+                fail(
+                    value,
+                    f"{value} is made by {maker.label} ({maker.op}): no path starts here",
+                    f"keep it, or let another operator stand between {maker.label} and this",
+                )
+            )
+    return found or None
+
+
+@check("not-read-by", "unsupported-op")
+def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
+    """The result is not read by an operator that this path leaves it to."""
+    found = []
+    for name in _names(args["values"]):
+        value = candidate.bound.get(name, "")
+        for reader, _ in candidate.overlay.users(value) if value else ():
+            if not any(reader is g for g in candidate.parts) and _listed(candidate, reader, args):
+                observed = f"{value} is read by {reader.label} ({reader.op}), which comes first"
+                found.append(fail(value, observed, "keep it: the compiler prefers the other"))
+    return found or None
+
+
+@check("first-operand", "claimed")
+def first_operand(candidate: Candidate, args: Args) -> Outcomes:
+    """Of two operands that could both be taken, the first one is."""
+    inputs = candidate.consumer.inputs
+    for value in inputs[: inputs.index(candidate.value)] if candidate.value in inputs else ():
+        rival = candidate.overlay.producers.get(value)
+        if rival is not None and _could_be_taken(candidate, rival, value):
+            label = candidate.consumer.node.label
+            return [
+                fail(
+                    rival.label,
+                    f"{rival.label} makes the first operand of {label} and is taken instead",
+                    f"exchange the operands of {label} to have the other one fused",
+                )
+            ]
+    return None
+
+
+def _could_be_taken(candidate: Candidate, rival: Group, value: str) -> bool:
+    overlay, pattern = candidate.overlay, candidate.pattern
+    if rival.op not in pattern.nodes[pattern.producer].ops:
+        return False
+    if overlay.layouts.get(value) != overlay.layouts.get(candidate.value):
+        return False
+    if len(overlay.users(value)) != 1 or value in overlay.returned or value in overlay.captured:
+        return False
+    role = Role(rival, rival.last)
+    return not any(taken(candidate, role, slot) for slot in candidate.rule.slots.free)

@@ -1,0 +1,172 @@
+"""Sizes that a graph computes from shapes, symbols included: Shape, Gather, Concat into Reshape.
+
+Shape inference carries such values only while every element is a number or all steps are of a few
+kinds. Here an element is a number, a symbol of the model, or unknown, each by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from fusectl.graph.constants import Unreadable
+from fusectl.graph.types import Dim
+from fusectl.graph.view import GraphView, Node
+
+_LONGEST = 16
+Sizes = tuple[Dim, ...]
+
+
+def computed_sizes(view: GraphView) -> dict[str, Sizes]:
+    """Return the contents of every value that holds sizes; a scalar is like a vector of one."""
+    known: dict[str, Sizes] = {}
+    for node in view.nodes:
+        step = _STEPS.get(node.op)
+        if step is None or not node.outputs or not node.outputs[0]:
+            continue
+        found = step(view, node, known)
+        if found is not None and len(found) <= _LONGEST:
+            known[node.outputs[0]] = found
+    return known
+
+
+def contents(view: GraphView, value: str, known: dict[str, Sizes]) -> Sizes | None:
+    """Return a value's elements: computed from shapes, or those of a small integer constant."""
+    if value in known:
+        return known[value]
+    size = view.type_of(value).static
+    if value not in view.constants or size is None or len(size) > 1 or (size or (1,))[0] > _LONGEST:
+        return None
+    try:
+        array = view.constants.array(value)
+    except (Unreadable, KeyError):
+        return None
+    return tuple(int(v) for v in array.reshape(-1)) if array.dtype.kind in "iu" else None
+
+
+def reshaped(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    """Return the shape that a Reshape makes, as far as it is known."""
+    target = contents(view, node.inputs[1], known) if len(node.inputs) > 1 else None
+    if target is None:
+        return None
+    before = view.type_of(node.inputs[0]).dims
+    keeps_zero = bool(view.attr(node, "allowzero"))
+    made: list[Dim] = []
+    for place, size in enumerate(target):
+        if size == 0 and not keeps_zero:
+            size = before[place] if before is not None and place < len(before) else None
+        made.append(size)
+    if -1 in made:
+        place = made.index(-1)
+        others = (*made[:place], *made[place + 1 :])
+        made[place] = _quotient(before, others) if before is not None else None
+    return tuple(made)
+
+
+def _quotient(whole: Sizes, parts: Sizes) -> Dim:
+    """Divide a product of sizes by another; None where that is no number and no symbol."""
+    if None in whole or None in parts:
+        return None
+    above = Counter(d for d in whole if isinstance(d, str))
+    above.subtract(d for d in parts if isinstance(d, str))
+    left = [s for s, count in above.items() for _ in range(count)]
+    if any(count < 0 for count in above.values()) or len(left) > 1:
+        return None
+    number, divisor = 1, 1
+    for dim in whole:
+        number *= dim if isinstance(dim, int) else 1
+    for dim in parts:
+        divisor *= dim if isinstance(dim, int) else 1
+    if not divisor or number % divisor:
+        return None
+    if not left:
+        return number // divisor
+    return left[0] if number == divisor else None
+
+
+def _shape(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    dims = view.type_of(node.inputs[0]).dims
+    start, end = node.attrs.get("start", 0), node.attrs.get("end")
+    if dims is None:
+        return None
+    stop = end if isinstance(end, int) else None
+    return dims[start if isinstance(start, int) else 0 : stop]
+
+
+def _same(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    return contents(view, node.inputs[0], known) if node.inputs else None
+
+
+def _gather(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    data = contents(view, node.inputs[0], known)
+    places = contents(view, node.inputs[1], known)
+    if data is None or places is None or view.attr(node, "axis") not in (0, None):
+        return None
+    if any(not isinstance(p, int) or not -len(data) <= p < len(data) for p in places):
+        return None
+    return tuple(data[int(str(p))] for p in places)
+
+
+def _concat(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    parts: list[Dim] = []
+    for value in node.inputs:
+        found = contents(view, value, known)
+        if found is None:
+            # How long it is can be known all the same, and then the rank of what is reshaped.
+            length = view.type_of(value).static
+            if length is None or len(length) != 1 or length[0] > _LONGEST:
+                return None
+            found = (None,) * length[0]
+        parts += found
+    return tuple(parts)
+
+
+def _slice(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    data = contents(view, node.inputs[0], known)
+    if data is None:
+        return None
+    limits: list[int] = []
+    for place, name in ((1, "starts"), (2, "ends")):
+        stated = node.attrs.get(name)
+        found = contents(view, node.inputs[place], known) if len(node.inputs) > place else None
+        values = stated if isinstance(stated, tuple) else found
+        if values is None or len(values) != 1 or not isinstance(values[0], int):
+            return None
+        limits.append(values[0])
+    steps = contents(view, node.inputs[4], known) if len(node.inputs) > 4 else (1,)
+    return data[limits[0] : limits[1]] if steps == (1,) else None
+
+
+def _arithmetic(work: Callable[[int, int], int]) -> _Step:
+    def step(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+        a, b = (contents(view, v, known) for v in node.inputs[:2])
+        if a is None or b is None or (len(a) != len(b) and 1 not in (len(a), len(b))):
+            return None
+        length = max(len(a), len(b))
+        pairs = zip(a * (length // len(a)), b * (length // len(b)), strict=True)
+        return tuple(
+            work(x, y) if isinstance(x, int) and isinstance(y, int) else None for x, y in pairs
+        )
+
+    return step
+
+
+def _divide(a: int, b: int) -> int:
+    return int(a / b) if b else 0
+
+
+_Step = Callable[[GraphView, Node, dict[str, Sizes]], Sizes | None]
+_STEPS: dict[str, _Step] = {
+    "Shape": _shape,
+    "Gather": _gather,
+    "Concat": _concat,
+    "Slice": _slice,
+    "Unsqueeze": _same,
+    "Squeeze": _same,
+    "Cast": _same,
+    "Identity": _same,
+    "Add": _arithmetic(lambda a, b: a + b),
+    "Sub": _arithmetic(lambda a, b: a - b),
+    "Mul": _arithmetic(lambda a, b: a * b),
+    "Div": _arithmetic(_divide),
+}

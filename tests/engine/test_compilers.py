@@ -1,0 +1,156 @@
+"""Passes that real compilers have: layouts, shared constants, bound inputs, bodies put in place."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.build import explain, verdicts
+
+
+def target(folder: Path, passes: str, paths: str, more: str = "") -> Path:
+    """A target file of some passes and paths."""
+    path = folder / "t.yaml"
+    path.write_text(f"target: t\nsummary: s\n{more}passes:\n{passes}paths:\n{paths}")
+    return path
+
+
+BLOCKED = """
+  - layout:
+      {name: blocked, block: 8, convolutions: [Conv], poolings: [MaxPool], joins: [Mul],
+       stay: [Relu]}
+  - fuse: [conv-residual]
+"""
+INSIDE = "  conv-residual: {shapes: [{layout: {u: blocked, r: blocked}}], source: s}\n"
+RESIDUAL = """g (float[1,8,5,5] x, float[1,16,5,5] r) => (float[1,16,5,5] y)
+<float[16,8,1,1] v = {{{zeros}}}, float[16,8,1,1] w = {{{zeros}}}> {{
+  [one] a = Conv(x, v)  [two] b = Conv(x, w)  {between}  [sum] y = Add(a, {operand}) }}"""
+
+
+def residual(between: str = "", operand: str = "b") -> str:
+    """A sum of a convolution and of something, in ONNX text with weights of zeros."""
+    zeros = ", ".join(["0"] * 128)
+    return RESIDUAL.format(zeros=zeros, between=between, operand=operand)
+
+
+@pytest.mark.parametrize(
+    ("between", "operand", "verdict"),
+    [
+        ("", "b", "fuse"),
+        ("[f] c = Relu(b)", "c", "fuse"),
+        ("[f] c = Mul(b, b)", "c", "fuse"),
+        ("[f] c = MaxPool<kernel_shape = [1, 1]>(r)", "c", "fuse"),
+        ("[f] c = Neg(b)", "c", "unsupported-shape"),
+        ("", "r", "unsupported-shape"),
+    ],
+)
+def test_what_is_kept_in_blocks(between: str, operand: str, verdict: str, tmp_path: Path) -> None:
+    found = explain(residual(between, operand), target(tmp_path, BLOCKED, INSIDE))
+    assert verdicts(found)["a -> sum"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("groups", "read", "verdict"),
+    [(1, 16, "fuse"), (2, 8, "fuse"), (16, 1, "fuse"), (4, 4, "unsupported-shape")],
+)
+def test_groups_in_blocks(groups: int, read: int, verdict: str, tmp_path: Path) -> None:
+    zeros = ", ".join(["0"] * 16 * read)
+    text = f"""g (float[1,16,5,5] x) => (float[1,16,5,5] y)
+    <float[16,{read},1,1] w = {{{zeros}}}> {{
+      [one] a = Conv<group = {groups}>(x, w)  b = MaxPool<kernel_shape = [1, 1]>(x)
+      [sum] y = Add(a, b) }}"""
+    found = explain(text, target(tmp_path, BLOCKED, INSIDE))
+    assert verdicts(found)["a -> sum"] == verdict
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(False, "fuse"), (True, "multi-user")])
+def test_equal_constants_become_one(share: bool, verdict: str, tmp_path: Path) -> None:
+    """Then two factors are one node, with two readers."""
+    text = """g (float[2,8] x, float[8,4] w) => (float[2,4] y, float[2,4] z)
+    <float s = {2.0}, float t = {2.0}> {
+      [a] u = Mul(x, s)  [b] v = Mul(x, t)  [c] y = MatMul(u, w)  [d] z = MatMul(v, w) }"""
+    first = "  - share: {elements: 1, dtypes: [float32]}\n" if share else ""
+    passes = f"{first}  - cse: true\n  - fuse: [scale-matmul]\n"
+    found = verdicts(explain(text, target(tmp_path, passes, "  scale-matmul: {source: s}\n")))
+    assert set(found.values()) == {verdict}
+
+
+def test_constants_that_are_not_shared(tmp_path: Path) -> None:
+    text = """g (float[2,8] x, float[8,4] w) => (float[2,4] y, float[2,4] z)
+    <float s = {2.0}, float t = {3.0}> {
+      [a] u = Mul(x, s)  [b] v = Mul(x, t)  [c] y = MatMul(u, w)  [d] z = MatMul(v, w) }"""
+    passes = "  - share: {elements: 1}\n  - cse: true\n  - fuse: [scale-matmul]\n"
+    found = verdicts(explain(text, target(tmp_path, passes, "  scale-matmul: {source: s}\n")))
+    assert set(found.values()) == {"fuse"}
+
+
+@pytest.mark.parametrize(("bind", "verdict"), [(False, "not-constant"), (True, "fuse")])
+def test_inputs_with_a_default(bind: bool, verdict: str, tmp_path: Path) -> None:
+    text = """g (float[2,8] x, float[8,4] w, float s = {2.0}) => (float[2,4] y) {
+      [a] u = Mul(x, s)  [c] y = MatMul(u, w) }"""
+    passes = ("  - bind: true\n" if bind else "") + "  - fuse: [scale-matmul]\n"
+    found = explain(text, target(tmp_path, passes, "  scale-matmul: {source: s}\n"))
+    assert verdicts(found) == {"u -> c": verdict}
+
+
+@pytest.mark.parametrize(("tensors", "gone"), [(False, 0), (True, 1)])
+def test_neutral_tensors(tensors: bool, gone: int, tmp_path: Path) -> None:
+    text = """g (float[N,2] x) => (float[N,2] y) <float[2] zero = {0.0, 0.0}> {
+      a = Add(x, zero)  y = Relu(a) }"""
+    passes = f"  - eliminate: [Add]\n    tensors: {str(tensors).lower()}\n"
+    assert len(explain(text, target(tmp_path, passes, "  {}\n")).eliminated) == gone
+
+
+def test_a_tensor_that_is_not_neutral(tmp_path: Path) -> None:
+    """It makes the result larger, or is not the same everywhere."""
+    passes = "  - eliminate: [Add]\n    tensors: true\n"
+    for constant in ("float[2] c = {0.0, 1.0}", "float[1,1,2] c = {0.0, 0.0}"):
+        text = f"g (float[N,2] x) => (float[a,b,c] y) <{constant}> {{ a = Add(x, c)  y = Relu(a) }}"
+        assert not explain(text, target(tmp_path, passes, "  {}\n")).eliminated
+
+
+@pytest.mark.parametrize(("order", "taken"), [("file", "first"), ("depth-first", "second")])
+def test_order_of_producers(order: str, taken: str, tmp_path: Path) -> None:
+    """Two products end in one sum; the one that is met first takes it."""
+    text = """g (float[4,4] x, float[4,4] v, float[4,4] w) => (float[4,4] y) {
+      [first] a = MatMul(x, v)  [second] b = MatMul(x, w)  [sum] y = Add(a, b) }"""
+    passes = f"  - fuse: [matmul-bias]\n    order: {order}\n"
+    found = explain(text, target(tmp_path, passes, "  matmul-bias: {source: s}\n"))
+    fused = [d.edge.producer.name for d in found.decisions if d.verdict == "fuse"]
+    assert fused == [taken]
+
+
+FUNCTION = """<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
+g (float[2,8] x, float[8,4] w) => (float[2,4] y) { u = MatMul(x, w)  [call] y = f.act(u) }
+<domain: "f", opset_import: ["" : 17]>
+act (v) => (z) { z = Sigmoid(v) }"""
+
+
+@pytest.mark.parametrize(("inline", "fused"), [(False, []), (True, ["u"])])
+def test_bodies_in_the_place_of_their_calls(inline: bool, fused: list[str], tmp_path: Path) -> None:
+    more = "inline: true\n" if inline else ""
+    passes, paths = "  - fuse: [matmul-activation]\n", "  matmul-activation: {source: s}\n"
+    found = explain(FUNCTION, target(tmp_path, passes, paths, more))
+    assert [d.edge.value for d in found.decisions if d.verdict == "fuse"] == fused
+
+
+@pytest.mark.parametrize(("types", "verdict"), [(False, "not-constant"), (True, "fuse")])
+def test_constants_cast_like_a_value(types: bool, verdict: str, tmp_path: Path) -> None:
+    text = """g (float[2,8] x, float[8,4] w) => (float[2,4] y) <double s = {2.0}> {
+      t = CastLike(s, x)  [a] u = Mul(x, t)  [c] y = MatMul(u, w) }"""
+    passes = f"  - fold: {{types: {str(types).lower()}}}\n  - fuse: [scale-matmul]\n"
+    found = explain(text, target(tmp_path, passes, "  scale-matmul: {source: s}\n"))
+    assert verdicts(found)["u -> c"] == verdict
+
+
+def test_a_function_within_a_layout_only(tmp_path: Path) -> None:
+    functions = "{Relu: {layout: blocked}, Tanh: {layout: plain}}"
+    paths = f"  conv-activation: {{functions: {functions}, source: s}}\n"
+    layout = BLOCKED.partition("  - fuse")[0]
+    zeros = "{" + ", ".join(["0"] * 128) + "}"
+    for act, wanted in (("Relu", ("unsupported-activation", "fuse")), ("Tanh", ("fuse", ""))):
+        text = f"""g (float[1,8,5,5] x) => (float[1,16,5,5] y) <float[16,8,1,1] w = {zeros}> {{
+          [conv] u = Conv(x, w)  [act] y = {act}(u) }}"""
+        plain = explain(text, target(tmp_path, "  - fuse: [conv-activation]\n", paths))
+        assert verdicts(plain)["u -> act"] == wanted[0]
+        inside = explain(text, target(tmp_path, f"{layout}  - fuse: [conv-activation]\n", paths))
+        assert verdicts(inside)["u -> act"] == (wanted[1] or "unsupported-activation")
