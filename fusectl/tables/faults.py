@@ -118,7 +118,7 @@ def _paths(target: Target, rules: Mapping[str, Rule], ops: Operators) -> Iterato
             yield Problem(path.span, f"{target.id}: no pass runs {name}, so its path never serves")
         served = [rules[r] for r in sorted(target.covered) if _serves(name, r, target)]
         if served:
-            yield from _operators(target, name, path, served, ops)
+            yield from _operators(target, name, path, served, rules, ops)
 
 
 def _serves(name: str, rule: str, target: Target) -> bool:
@@ -126,7 +126,12 @@ def _serves(name: str, rule: str, target: Target) -> bool:
 
 
 def _operators(
-    target: Target, name: str, path: PathDoc, served: list[Rule], ops: Operators
+    target: Target,
+    name: str,
+    path: PathDoc,
+    served: list[Rule],
+    rules: Mapping[str, Rule],
+    ops: Operators,
 ) -> Iterator[Problem]:
     """Yield producers, consumers and functions that no pattern of the path's rules can have."""
     ends: tuple[tuple[str, Iterable[str], Callable[[Pattern], int]], ...] = (
@@ -138,16 +143,20 @@ def _operators(
         possible = {o for r in served for p in r.patterns for o in p.nodes[end(p)].ops}
         possible |= {ops.acts_as(o) for o in possible}
         if what == "function":
-            possible |= _functions_of(possible, ops)
+            possible |= _functions_of(possible, rules, ops)
         for op in stated:
             if op not in possible:
                 message = f"{target.id}: {name}: no pattern has {op} as its {what}"
                 yield Problem(path.span, message, did_you_mean(op, possible))
 
 
-def _functions_of(possible: set[str], ops: Operators) -> set[str]:
-    """Return the functions that table operators among these can have by an attribute."""
-    found: set[str] = set()
+def _functions_of(possible: set[str], rules: Mapping[str, Rule], ops: Operators) -> set[str]:
+    """Return the functions that operators among these can have by an attribute, or by a group.
+
+    What an operator and its quantisers became is told, and enabled, by that operator.
+    """
+    made = (r for r in rules.values() if r.becomes in possible)
+    found = {o for r in made for p in r.patterns for o in p.nodes[p.producer].ops}
     for op in possible:
         facts = ops.facts.get(op)
         if facts is not None and facts.function_of is not None:
