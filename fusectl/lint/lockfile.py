@@ -10,8 +10,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from fusectl.errors import Problem, Span, TableError, UsageError
 from fusectl.lint.locked import VERSION, Lock, LockedDecision, LockedTarget, mistake
+from fusectl.lint.program import program
+from fusectl.lint.store import load, name_of, save
 from fusectl.tables.resolve import read
 from fusectl.yamlsrc import Reader, compose, spanned
 
@@ -23,12 +27,24 @@ _PLAIN = re.compile(r"[A-Za-z_/.][\w/.+()-]*( [\w/.+()-]+)*\Z", re.ASCII)
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n", ".inf", ".nan"})
 
 
-def read_lock(path: Path, shown: str) -> Lock | None:
-    """Return a lock file, or None where there is none. Raises TableError, UsageError."""
+def read_lock(path: Path, shown: str, folder: Path | None = None) -> Lock | None:
+    """Return a lock file, or None where there is none. Raises TableError, UsageError.
+
+    ``folder`` is where it is remembered: reading the YAML of many models takes seconds.
+    """
     if not path.exists():
         return None
+    text = read(path)
+    place = folder / "locks" / name_of(program(), shown, text) if folder is not None else None
+    known = load(place) if place is not None else None
+    if known is not None:
+        with contextlib.suppress(msgspec.MsgspecError):
+            return msgspec.msgpack.decode(known, type=Lock)
     try:
-        return _read(read(path), shown)
+        found = _read(text, shown)
+        if place is not None:
+            save(place, msgspec.msgpack.encode(found))
+        return found
     except TableError as error:
         help = "fusectl lint --update-baseline writes it anew, once it is out of the way"
         raise TableError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import glob
-import hashlib
 import os
 import time
 from collections.abc import Iterable
@@ -20,12 +19,12 @@ import msgspec
 
 from fusectl.lint.asked import Asked
 from fusectl.lint.program import cache_folder, digest_of, program
+from fusectl.lint.store import load, name_of, save
 from fusectl.report.lint import LintReport
 
 _SETTLED = 2.0
 """Seconds for which a file has to be as it is: clocks are coarse, and somebody may be typing."""
 _ABSENT = "absent"
-_DIGEST = 16
 
 
 class Wild(msgspec.Struct, frozen=True):
@@ -56,15 +55,14 @@ def recall(asked: Asked) -> LintReport | None:
     path = _path(asked)
     if path is None:
         return None
-    try:
-        data = path.read_bytes()
-        packed = data[_DIGEST:]
-        if hashlib.blake2b(packed, digest_size=_DIGEST).digest() != data[:_DIGEST]:
-            return None
-        memo = msgspec.msgpack.decode(packed, type=Memo)
-        return memo.report if _holds(memo.manifest, asked) else None
-    except (OSError, ValueError, msgspec.MsgspecError):
+    data = load(path)
+    if data is None:
         return None
+    try:
+        memo = msgspec.msgpack.decode(data, type=Memo)
+    except msgspec.MsgspecError:
+        return None
+    return memo.report if _holds(memo.manifest, asked) else None
 
 
 def keep(asked: Asked, manifest: Manifest, beside: Iterable[str], report: LintReport) -> None:
@@ -78,12 +76,7 @@ def keep(asked: Asked, manifest: Manifest, beside: Iterable[str], report: LintRe
     luck = any(f.code in ("model-crashed", "model-timeout") for f in report.findings)
     if path is None or luck or not _settled(manifest.files):
         return
-    packed = msgspec.msgpack.encode(Memo(manifest, report))
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.tmp")
-        part.write_bytes(hashlib.blake2b(packed, digest_size=_DIGEST).digest() + packed)
-        os.replace(part, path)
+    save(path, msgspec.msgpack.encode(Memo(manifest, report)))
 
 
 def manifest_of(files: Iterable[Path], wild: Iterable[tuple[Path, str]], asked: Asked) -> Manifest:
@@ -131,6 +124,5 @@ def _path(asked: Asked) -> Path | None:
     folder = cache_folder()
     if folder is None or not asked.cache or asked.update or asked.accept:
         return None
-    parts = (program(), str(asked.folder.resolve()), repr(astuple(asked)))
-    name = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=_DIGEST)
-    return folder / "runs" / name.hexdigest()
+    name = name_of(program(), str(asked.folder.resolve()), repr(astuple(asked)))
+    return folder / "runs" / name

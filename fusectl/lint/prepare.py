@@ -38,7 +38,8 @@ def prepare(asked: Asked) -> tuple[Request, Path]:
         )
     tables = _tables(root, policy, own)
     baseline = _baseline(asked, policy, here, root)
-    lock = read_lock(baseline, _as_typed(baseline, here))
+    folder = cache_folder() if asked.cache else None
+    lock = read_lock(baseline, _as_typed(baseline, here), folder)
     if lock is None and asked.baseline and not asked.update:
         raise UsageError(f"{asked.baseline}: no such lock file; --update-baseline writes it")
     models = tuple(_models(asked, policy, here, root))
@@ -58,7 +59,7 @@ def prepare(asked: Asked) -> tuple[Request, Path]:
             frozenset(asked.accept),
             asked.jobs or _cores(),
             asked.seconds or (policy.timeout.value if policy.timeout else SECONDS),
-            cache_folder() if asked.cache else None,
+            folder,
             asked.today or datetime.date.today(),
             tuple(_again(asked)),
             here,

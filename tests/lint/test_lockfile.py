@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from fusectl.errors import TableError, UsageError
+from fusectl.lint import lockfile
 from fusectl.lint.lockfile import lock_text, read_lock
+from fusectl.lint.program import cache_folder
 from tests.compare.models import PAIR, RETURNED, SHARED, layers, write
 from tests.lint.conftest import Lint
 
@@ -114,3 +116,17 @@ def test_an_unchanged_lock_file_is_not_touched(repo: Path, lint: Lint) -> None:
     os.utime(path, ns=(1, 1))
     lint(update_baseline=True)
     assert path.stat().st_mtime_ns == 1
+
+
+def test_a_lock_file_is_parsed_once(repo: Path, lint: Lint) -> None:
+    lint(update_baseline=True)
+    write(repo / "m.onnxtxt", RETURNED)
+    first = lint()
+    folder = cache_folder()
+    assert folder is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lockfile, "_read", None)
+        assert lint() == first, "with the same places"
+    for path in (folder / "locks").iterdir():
+        path.write_bytes(b"harmed")
+    assert lint() == first
