@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "FusectlError",
+    "Plan",
     "__version__",
+    "apply_fusions",
     "audit_model",
     "compare_models",
     "compare_reports",
@@ -18,10 +20,13 @@ __all__ = [
     "load_target",
     "read_report",
     "targets",
+    "verify_fusions",
 ]
 
 if TYPE_CHECKING:
     from fusectl.api import (
+        Plan,
+        apply_fusions,
         audit_model,
         compare_models,
         compare_reports,
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
         load_target,
         read_report,
         targets,
+        verify_fusions,
     )
     from fusectl.errors import FusectlError
 

@@ -18,14 +18,19 @@ from fusectl.compare import Account, account, compare, wiring
 from fusectl.errors import UsageError
 from fusectl.lint.asked import Asked
 from fusectl.lint.front import lint_asked
-from fusectl.pipeline import explain, load_rules, survey
+from fusectl.pipeline import Fused, explain, fuse, load_rules, survey
 from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
+from fusectl.report.plan import Plan
 from fusectl.report.types import SCHEMA, Report
+from fusectl.report.verification import Verification
+from fusectl.rewrite.store import Store, check_output
 from fusectl.tables import Catalog, Rule, Target
 from fusectl.tables.digest import tables_digest
 
 __all__ = [
+    "Plan",
+    "apply_fusions",
     "audit_model",
     "compare_models",
     "compare_reports",
@@ -37,6 +42,7 @@ __all__ = [
     "read_report",
     "rules",
     "targets",
+    "verify_fusions",
 ]
 
 
@@ -144,3 +150,54 @@ def lint_models(
         today,
     )
     return lint_asked(asked, progress)
+
+
+def apply_fusions(
+    model: str | Path,
+    target: str | Target | None = None,
+    *,
+    output: str | Path = "",
+    rules: Iterable[str | Path] | Catalog = (),
+    skip: Iterable[str] = (),
+    only: Iterable[str] = (),
+    overwrite: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Plan:
+    """Apply the fusions of a target to a model file, and write the fused model to ``output``.
+
+    Without ``output`` nothing is written. ``skip`` and ``only`` name rules, or edges as ``U`` or
+    ``U:CONSUMER``; ``overwrite`` allows ``output`` to be the model itself, and to replace data
+    files. Returns the plan of what is written. Raises FusectlError where something is unusable;
+    then nothing is written.
+    """
+    path, place = str(model), str(output)
+    if place:
+        check_output(place, path, overwrite)
+    fused = fuse(path, target, rules=rules, skip=skip, only=only, progress=progress)
+    return store(fused, place, overwrite) if place else fused.plan
+
+
+def verify_fusions(
+    model: str | Path,
+    target: str | Target | None = None,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+    skip: Iterable[str] = (),
+    only: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Verification:
+    """Run a model against its fused form: each fused node, then the whole.
+
+    The runtime that is installed runs both with its optimisations off, else ONNX's reference
+    evaluator. Raises FusectlError where the input is unusable.
+    """
+    from fusectl.verify.fused import verify
+
+    fused = fuse(str(model), target, rules=rules, skip=skip, only=only, progress=progress)
+    return verify(fused, progress)
+
+
+def store(fused: Fused, output: str, overwrite: bool = False) -> Plan:
+    """Write a fused model; return its plan with what was written. Raises UsageError."""
+    files = Store(output, fused.folder, fused.result.new, overwrite).write(fused.result.model)
+    return msgspec.structs.replace(fused.plan, output=output, data_files=tuple(files))

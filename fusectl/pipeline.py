@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +15,14 @@ from fusectl.decide import decide
 from fusectl.decide.engine import Options
 from fusectl.errors import UsageError, did_you_mean
 from fusectl.graph import ModelView, load_model
+from fusectl.graph.read import parse, read_bytes
 from fusectl.report.build import build
 from fusectl.report.layers import UnequalError
+from fusectl.report.plan import Plan, plan
 from fusectl.report.types import Report
+from fusectl.rewrite.check import bare, trouble
+from fusectl.rewrite.rounds import Result, rewrite, values_of
+from fusectl.rewrite.store import folder_of
 from fusectl.tables import Catalog, Target, load_catalog
 
 if TYPE_CHECKING:
@@ -33,6 +39,17 @@ class Survey:
     def model(self) -> ModelView:
         """Return the whole model."""
         return self.loaded.whole() if self.loaded.repeat else self.loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A model with its fusions applied, and the plan of what was done."""
+
+    name: str
+    folder: Path | None
+    target: Target
+    result: Result
+    plan: Plan
 
 
 def explain(
@@ -67,9 +84,7 @@ def survey(
     progress: Callable[[str], None] | None = None,
 ) -> Survey:
     """Explain as ``explain`` does, and return the model as well."""
-    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
-    name = target or catalog.defaults.target
-    chosen = name if isinstance(name, Target) else catalog.target(name)
+    catalog, chosen = _tables(target, rules)
     off = frozenset(skip)
     for name in off - set(catalog.rules):
         hint = did_you_mean(name, catalog.rules)
@@ -97,6 +112,58 @@ def _surveyed(
         return answer(loaded)
     except UnequalError:
         return answer(loaded.whole())
+
+
+def fuse(
+    path: str,
+    target: str | Target | None = None,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+    skip: Iterable[str] = (),
+    only: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Fused:
+    """Apply the fusions of a target to the model at ``path``, in memory.
+
+    ``skip`` and ``only`` name rules, or edges as ``U`` or ``U:CONSUMER``.
+    Raises FusectlError where the input is unusable.
+    """
+    catalog, chosen = _tables(target, rules)
+    options = Options("", frozenset(skip), frozenset(only))
+    name, data = read_bytes(path)
+    model = parse(name, data)
+    digest = hashlib.sha256(data).hexdigest()
+    del data
+    folder = folder_of(path, model)
+    with _no_collection():
+        _check_words(options, model, catalog)
+        result = rewrite(model, name, folder, chosen, catalog, options, progress)
+        wrong = trouble(bare(result.model)) if result.rounds else ""
+        if wrong:
+            if not trouble(result.before):
+                raise RuntimeError(f"the fused model is not valid: {wrong}")
+            result.notes.append(f"ONNX's checker refuses the model as it was: {wrong}")
+    return Fused(name, folder, chosen, result, plan(result, name, digest, chosen))
+
+
+def _tables(
+    target: str | Target | None, rules: Iterable[str | Path] | Catalog
+) -> tuple[Catalog, Target]:
+    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
+    name = target or catalog.defaults.target
+    return catalog, name if isinstance(name, Target) else catalog.target(name)
+
+
+def _check_words(options: Options, model: onnx.ModelProto, catalog: Catalog) -> None:
+    """Refuse words of ``skip`` and ``only`` that are neither a rule nor a value of the model."""
+    words = options.skip | options.only
+    if not words - set(catalog.rules):
+        return
+    known = {*catalog.rules, *values_of(model)}
+    for word in sorted(words):
+        if word not in known and word.rpartition(":")[0] not in known:
+            hint = did_you_mean(word, known) or "fusectl explain shows both"
+            raise UsageError(f"{word!r} is neither a rule nor a value of the model; {hint}")
 
 
 def load_rules(*paths: str | Path) -> Catalog:

@@ -23,7 +23,14 @@ from fusectl.lint.codes import CODES
 from fusectl.lint.policy import Budget, EdgePattern, Policy, SuppressionDoc
 from fusectl.lint.schema import keys, policy_schema
 from fusectl.reasons import REASONS, page
-from fusectl.report.schema import audit_schema, comparison_schema, lint_schema, report_schema
+from fusectl.report.schema import (
+    audit_schema,
+    comparison_schema,
+    lint_schema,
+    plan_schema,
+    report_schema,
+    verification_schema,
+)
 
 FOLDER = Path("docs/reference")
 WIDTH = 80
@@ -37,7 +44,8 @@ _EXITS = (
     (
         "1",
         "done, and something is wrong: findings of `lint`, differences of `compare --exit-code`, "
-        "a disagreement of `audit`, an example of a rule that is not decided as it says",
+        "a disagreement of `audit`, a failed `verify`, an example of a rule that is not decided as "
+        "it says",
     ),
     ("2", "the command line, a rule, a target or the model is unusable; standard error says why"),
     ("3", "a bug in fusectl; please report it"),
@@ -85,6 +93,8 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "policy.md", _policy()
     yield "policy.schema.json", json.dumps(policy_schema(), indent=2) + "\n"
     yield "audit.schema.json", json.dumps(audit_schema(), indent=2) + "\n"
+    yield "plan.schema.json", json.dumps(plan_schema(), indent=2) + "\n"
+    yield "verification.schema.json", json.dumps(verification_schema(), indent=2) + "\n"
 
 
 def _current(name: str) -> str:

@@ -21,7 +21,15 @@ def stated(record: object, without: tuple[str, ...] = ()) -> Iterator[tuple[str,
         key = field.metadata.get("key", field.name)
         if isinstance(value, Span) or key in without or value == _default(field):
             continue
+        if not field.metadata.get("shown", True) or _silent(value):
+            continue
         yield key, value
+
+
+def _silent(value: object) -> bool:
+    """Tell whether a list holds only records without a fact to show."""
+    records = value if isinstance(value, tuple) else ()
+    return bool(records) and all(dataclasses.is_dataclass(r) and not facts(r) for r in records)
 
 
 def _default(field: dataclasses.Field[object]) -> object:

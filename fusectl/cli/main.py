@@ -17,6 +17,7 @@ from typing import NoReturn
 import click
 
 from fusectl import __version__
+from fusectl.cli.apply import apply
 from fusectl.cli.audit import audit
 from fusectl.cli.compare import compare
 from fusectl.cli.explain import explain
@@ -25,6 +26,7 @@ from fusectl.cli.output import tell
 from fusectl.cli.reasons import reasons
 from fusectl.cli.rules import rules
 from fusectl.cli.targets import targets
+from fusectl.cli.verify import verify
 from fusectl.errors import FusectlError, Problem, Span, TableError, did_you_mean
 
 DONE, FOUND, UNUSABLE, BUG, PIPE, INTERRUPTED = 0, 1, 2, 3, 141, 130
@@ -55,7 +57,7 @@ def fusectl() -> None:
     """Explain which operators of an ONNX model fuse on a machine, which do not, and why."""
 
 
-for command in (explain, lint, compare, audit, rules, targets, reasons):
+for command in (explain, apply, verify, lint, compare, audit, rules, targets, reasons):
     fusectl.add_command(command)
 
 

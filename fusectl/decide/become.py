@@ -15,7 +15,7 @@ _QUANTIZE = "QuantizeLinear"
 def become(ruling: Ruling) -> Group:
     """Put the fused form of an accepted match into its overlay."""
     found = ruling.candidate
-    form = _form(found)
+    form = form_of(found)
     main = found.consumer if found.rule.becomes == "consumer" else found.producer
     op = form.op or _own_op(found, main)
     gone = set(ruling.swallows)
@@ -63,7 +63,7 @@ def _own_op(found: Candidate, main: Role) -> str:
     return named if named not in ("", "producer", "consumer") else main.group.op
 
 
-def _form(found: Candidate) -> Becomes:
+def form_of(found: Candidate) -> Becomes:
     """Choose what a match becomes on this target: the first form whose condition holds."""
     for form in found.path.becomes if found.path else ():
         if form.when is None or holds(found, form.when.rank, form.when.static):

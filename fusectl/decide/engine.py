@@ -36,10 +36,26 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the caller asks for beside the target: equivalence, rules that are switched off."""
+    """What the caller asks for beside the target: equivalence, what is switched off.
+
+    ``skip`` and ``only`` name rules, values (``U``) or edges (``U:CONSUMER``); with ``only``, all
+    that is not named is off.
+    """
 
     equivalence: str = ""
     skip: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+
+    def off(self, found: Candidate) -> bool:
+        """Tell whether a candidate is switched off."""
+        if not self.skip and not self.only:
+            return False
+        consumer = found.consumer.node
+        ends = (consumer.label, *(o for o in consumer.outputs[:1] if o))
+        names = {found.rule.id}
+        for value in (found.value, found.told_value):
+            names |= {value, *(f"{value}:{end}" for end in ends)}
+        return bool(names & self.skip) or bool(self.only and not names & self.only)
 
 
 def decide(
@@ -52,7 +68,7 @@ def decide(
     """Decide every candidate of every scope."""
     options = options or Options()
     if not options.equivalence and target.equivalence == "exact":
-        options = Options("exact", options.skip)
+        options = replace(options, equivalence="exact")
     overlays: dict[int, Overlay] = {}
     runs = []
     for view in model.graphs:
@@ -268,7 +284,7 @@ class _Scope:
         return [self._judge(near, step, gate) for near in found]
 
     def _prepared(self, found: Candidate) -> Candidate:
-        off = found.rule.id in self.options.skip
+        off = self.options.off(found)
         if not self.options.equivalence and not off:
             return found
         return replace(found, equivalence=self.options.equivalence, off=off)

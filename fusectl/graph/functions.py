@@ -8,6 +8,8 @@ from fusectl.graph.shapes import bodies, has_bodies
 from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, Node
 
+FUSED = "fusectl"
+"""The domain of functions that are fused groups: written by ``fusectl.rewrite``."""
 _NUMBERS = {name: number for number, name in DTYPES.items()}
 
 

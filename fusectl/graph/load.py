@@ -29,8 +29,11 @@ def load_model(
     like_first: Collection[str] = (),
     *,
     short: bool = False,
+    folder: Path | None = None,
 ) -> ModelView:
     """Load a model from a file, from standard input (``-``) or from a ModelProto.
+
+    ``folder`` is where the external data of a ModelProto lie.
 
     ``alike`` maps operators outside ONNX to the ONNX operator of the same result shape;
     ``like_first`` lists those whose result has at least the type of their first input.
@@ -39,7 +42,7 @@ def load_model(
     """
     if isinstance(source, onnx.ModelProto):
         # Big initializers are dropped below; the caller's own object stays whole.
-        data, name, folder = source.SerializeToString(), "<model>", None
+        data, name = source.SerializeToString(), "<model>"
         model = onnx.ModelProto.FromString(data)
     else:
         name, data = read_bytes(str(source))
@@ -210,7 +213,9 @@ class _Loader:
         for node in view.nodes:
             function = self.functions.get((node.proto.domain, node.op_type))
             if function is not None:
-                self._call(view, node, function)
+                # What stands in a fused group is decided; it is one operator now.
+                if node.domain != functions.FUSED:
+                    self._call(view, node, function)
             elif has_bodies(node.proto):
                 for attribute, body in bodies(node.proto):
                     name = node.proto.attribute[attribute].name

@@ -10,7 +10,7 @@ from fusectl.render.options import Options
 from fusectl.report.audit import Audit
 from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
-from fusectl.report.types import Report
+from fusectl.report.types import Record, Report
 
 _BATCH = 256
 """Decisions that are written at once: the text of a large report is many times its records."""
@@ -41,6 +41,11 @@ def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
     head = msgspec.json.encode({"model": report.model.path, "target": report.target.id})
     for decision in report.decisions:
         yield visible(head[:-1] + b"," + msgspec.json.encode(decision)[1:]) + b"\n"
+
+
+def record_to_json(record: Record) -> bytes:
+    """Return any record as indented JSON."""
+    return visible(msgspec.json.format(msgspec.json.encode(record), indent=2)) + b"\n"
 
 
 def audit_json(audit: Audit) -> bytes:

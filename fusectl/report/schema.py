@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fusectl.report import audit, comparison, lint, types
+from fusectl.report import audit, comparison, lint, plan, types, verification
 
 
 def report_schema() -> dict[str, Any]:
@@ -27,6 +27,16 @@ def comparison_schema() -> dict[str, Any]:
 def lint_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) that all JSON of ``lint`` satisfies."""
     return _schema(lint.LintReport, lint.SCHEMA)
+
+
+def plan_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) that the plan of ``apply`` satisfies."""
+    return _schema(plan.Plan, plan.PLAN_SCHEMA)
+
+
+def verification_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) that all JSON of ``verify`` satisfies."""
+    return _schema(verification.Verification, verification.VERIFICATION_SCHEMA)
 
 
 def _schema(kind: type, title: str) -> dict[str, Any]:

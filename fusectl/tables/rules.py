@@ -22,7 +22,9 @@ from fusectl.tables.schema import (
     Slots,
     Value,
     Where,
+    Writes,
 )
+from fusectl.tables.writes import check_writes
 from fusectl.yamlsrc import Reader, compose
 from fusectl.yamlsrc.reader import Spanned
 
@@ -53,6 +55,7 @@ class Rule:
     becomes: str
     operands: tuple[str, ...]
     duplicable: tuple[str, ...]
+    writes: tuple[Writes, ...]
     examples: tuple[Example, ...]
     span: Span
 
@@ -106,6 +109,8 @@ def _compile(doc: RuleDoc, operators: Operators, checks: set[str], problems: lis
             for p in here
         )
     _check_where(doc, problems)
+    if patterns:
+        check_writes(doc.id.value, doc.writes, patterns, problems)
     _check_examples(doc, problems)
     return Rule(
         doc.id.value,
@@ -121,6 +126,7 @@ def _compile(doc: RuleDoc, operators: Operators, checks: set[str], problems: lis
         doc.becomes,
         doc.operands,
         doc.duplicable,
+        doc.writes,
         doc.examples,
         doc.span,
     )

@@ -151,6 +151,60 @@ Require = Text | dict[str, dict[str, Value]]
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """An attribute's value: a literal, or what to take it from."""
+
+    int_: int | None = field(default=None, metadata={"key": "int"})
+    float_: float | None = field(default=None, metadata={"key": "float"})
+    text: str = ""
+    op: str = ""
+    constant: str = ""
+    parameter: str = ""
+    parameters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    of: str = ""
+    tail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """Constant int8 codes that are written as uint8, with their zero point, beside uint8 ones."""
+
+    codes: str
+    zero: str
+    beside: str
+
+
+Change = Literal[
+    "add-bias", "fold-batchnorm", "merge-limits", "multiply-alpha", "past-scale", "quantize-bias",
+    "scalar-first", "scale-channels", "state-opset", "take-pads", "transpose-operand",
+    "transpose-result", "whole-affine", "without-beta",
+]  # fmt: skip
+"""What a fusion does to the node that stays, beyond names: a function of ``fusectl.rewrite``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """How a fused form is written as one node: what it keeps of which node, and what is new.
+
+    ``keep`` names the value whose maker's attributes (and inputs, without ``inputs``) stay.
+    ``only``, ``types`` and ``patterns`` are conditions; the first entry that fits is taken.
+    """
+
+    span: Span
+    op: str = ""
+    keep: str = ""
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    attributes: dict[str, Taken] = field(default_factory=dict)
+    zeros: dict[str, str] = field(default_factory=dict)
+    unsigned: Unsigned | None = None
+    transforms: tuple[Change, ...] = ()
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    types: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    patterns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RuleDoc:
     """One rule as written."""
 
@@ -170,6 +224,7 @@ class RuleDoc:
     becomes: str = ""
     operands: tuple[str, ...] = ()
     duplicable: tuple[str, ...] = ()
+    writes: tuple[Writes, ...] = ()
     source: str = ""
 
 
@@ -243,6 +298,7 @@ class Becomes:
     function: str = ""
     sealed: str = ""
     dtypes: tuple[str, ...] = ()
+    writes: tuple[Writes, ...] = field(default=(), metadata={"shown": False})
 
 
 @dataclass(frozen=True, slots=True)

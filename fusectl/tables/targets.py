@@ -13,6 +13,7 @@ from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Rule
 from fusectl.tables.schema import AuditDoc, Memory, PassDoc, PathDoc, TargetDoc, Tolerance
 from fusectl.tables.words import Words
+from fusectl.tables.writes import check_writes
 from fusectl.yamlsrc import Mapping as YamlMapping
 from fusectl.yamlsrc import Node, Reader, Scalar, compose
 
@@ -183,6 +184,8 @@ def _check_names(
             problems.append(Problem(path.span, f"unknown rule {name} in paths", hint))
         elif name != DEFAULT:
             _check_path(name, path, rules[name], problems)
+            entries = [how for form in path.becomes for how in form.writes]
+            check_writes(name, entries, rules[name].patterns, problems)
     if not passes:
         problems.append(Problem(doc.span, f"target {doc.target.value} lacks the key passes"))
 

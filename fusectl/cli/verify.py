@@ -1,0 +1,52 @@
+"""``fusectl verify``: runs a model against its fused form."""
+
+from __future__ import annotations
+
+import click
+
+from fusectl.cli.options import extra_rules, list_format
+from fusectl.cli.output import write, write_lines
+from fusectl.cli.progress import progress
+
+FOUND = 1
+
+
+@click.command(short_help="Run a model against its fused form.")
+@click.argument("model", metavar="MODEL")
+@click.option("--target", metavar="T", help="A target's id, or its YAML file.")
+@extra_rules
+@click.option(
+    "--only", multiple=True, metavar="X", help="Only this rule, or edge U[:CONSUMER]. Repeatable."
+)
+@click.option(
+    "--skip", multiple=True, metavar="X", help="Not this rule, or edge U[:CONSUMER]. Repeatable."
+)
+@list_format
+def verify(
+    model: str,
+    target: str | None,
+    folders: tuple[str, ...],
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    form: str,
+) -> int:
+    """Run every fused group against the nodes it replaces, then the whole model.
+
+    Uses the runtime that is installed, with its optimisations off, else ONNX's reference
+    evaluator. Exits with 1 where results lie too far apart.
+    """
+    from fusectl import api
+
+    with progress(model) as step:
+        found = api.verify_fusions(
+            model, target, rules=api.load_rules(*folders), skip=skip, only=only, progress=step
+        )
+    if form == "json":
+        from fusectl.render.machine import record_to_json
+
+        write(record_to_json(found))
+    else:
+        from fusectl.render.verification import verification_lines
+
+        write_lines(verification_lines(found))
+    return 0 if found.passed else FOUND

@@ -1,0 +1,75 @@
+"""What ``verify`` found, for people: the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fusectl.report.verification import Checked, Verification, Witness
+
+_SHOWN = 10
+
+
+def verification_lines(found: Verification) -> Iterator[str]:
+    """Yield the lines of a verification."""
+    nodes = found.nodes
+    ran = [c for c in nodes if c.outcome in ("pass", "fail")]
+    yield f"{found.model.path}: {len(nodes)} fused, run by {found.runtime}"
+    codes = f"{found.codes} code{'' if found.codes == 1 else 's'}"
+    absolute = f" or {found.absolute:g}" if found.absolute else ""
+    yield f"allowed: {found.relative:g} relative{absolute} in float32, {codes} in whole numbers"
+    yield f"{sum(c.outcome == 'pass' for c in ran)} of {len(ran)} agree"
+    failed = [c for c in nodes if c.outcome == "fail"]
+    for checked in failed[:_SHOWN]:
+        yield from _failure(checked)
+    if len(failed) > _SHOWN:
+        yield f"  and {len(failed) - _SHOWN} more"
+    worst = max(
+        (c for c in ran if c.witness is not None and c.outcome == "pass"),
+        key=lambda c: _size(c.witness),
+        default=None,
+    )
+    if worst is not None and worst.witness is not None and not failed:
+        yield f"worst: {_named(worst)}: {_told(worst.witness)}"
+    skipped = [c for c in nodes if c.outcome == "not run"]
+    if skipped:
+        yield f"not run by itself: {len(skipped)}, such as {_named(skipped[0])}: {skipped[0].why}"
+    yield from _whole(found.whole)
+
+
+def _size(witness: Witness | None) -> float:
+    return 0.0 if witness is None else witness.relative
+
+
+def _failure(checked: Checked) -> Iterator[str]:
+    yield f"  FAIL {_named(checked)}: {checked.why}"
+    if checked.witness is not None:
+        yield f"       {_told(checked.witness)}"
+
+
+def _named(checked: Checked) -> str:
+    rules = f" by {' + '.join(checked.rules)}" if checked.rules else ""
+    return f"{checked.name} ({checked.op_type}){rules}"
+
+
+def _told(witness: Witness) -> str:
+    if not witness.absolute:
+        return "equal to the last bit"
+    unit = "codes" if witness.whole else f"absolute, {witness.relative:.2g} relative"
+    place = ",".join(map(str, witness.place))
+    return (
+        f"{witness.output}[{place}] is {witness.actual}, not {witness.expected}: "
+        f"{witness.absolute:.3g} {unit}, {witness.inputs} inputs"
+    )
+
+
+def _whole(whole: Checked) -> Iterator[str]:
+    if whole.outcome == "not run":
+        yield f"the whole model: not run: {whole.why}"
+        return
+    told = f": {_told(whole.witness)}" if whole.witness is not None else ""
+    said = {
+        "pass": "agrees",
+        "fail": f"FAIL, {whole.why}",
+        "told": "not judged, as each quantised unit may be off by one code",
+    }
+    yield f"the whole model: {said[whole.outcome]}{told}"

@@ -1,0 +1,5 @@
+"""Runs models, with whatever runtime is installed. The only code that knows runtimes by name."""
+
+from fusectl.runtime.session import CannotRun, Port, Session, lacks, open_session, runner
+
+__all__ = ["CannotRun", "Port", "Session", "lacks", "open_session", "runner"]

@@ -1,0 +1,1 @@
+"""Holds a model and its fused form against each other by running both."""

@@ -1,0 +1,190 @@
+"""Runs a model and its fused form, node by node and as a whole, and says how far they differ."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fusectl import __version__
+from fusectl.graph.read import parse, read_bytes
+from fusectl.pipeline import Fused
+from fusectl.report.plan import PlannedNode
+from fusectl.report.types import Tool
+from fusectl.report.verification import (
+    VERIFICATION_SCHEMA,
+    Checked,
+    Outcome,
+    Verification,
+    Witness,
+)
+from fusectl.rewrite.parts import parts
+from fusectl.rewrite.store import Store
+from fusectl.runtime import CannotRun, Session, lacks, open_session, runner
+from fusectl.runtime.session import Array
+from fusectl.tables.schema import Tolerance
+from fusectl.verify.compare import Distance, distance
+from fusectl.verify.inputs import KINDS, Unfed, trials
+
+RELATIVE = 1e-4
+"""How far a float32 result may lie off where the target promises nothing."""
+CODES = 1
+_COARSE = {"float16": 2e-2, "bfloat16": 1e-1}
+"""Types in which a rounding alone is more than that."""
+
+Fed = tuple[str, dict[str, Array], dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far results may lie apart."""
+
+    relative: float
+    absolute: float
+    codes: int = CODES
+
+    def allow(self, found: Distance, dtype: str) -> bool:
+        """Tell whether a distance is allowed between results of a type."""
+        coarse = _COARSE.get(dtype, 0.0) if self.relative else 0.0
+        relative = max(self.relative, coarse)
+        return found.within(relative, self.absolute, self.codes)
+
+
+def limits(fused: Fused) -> Limits:
+    """Return what the target promises, or what is usual for float32."""
+    stated = fused.target.equivalence
+    if stated == "exact":
+        return Limits(0.0, 0.0, 0)
+    if isinstance(stated, Tolerance) and (stated.rel or stated.abs):
+        return Limits(max(stated.rel, RELATIVE), stated.abs)
+    return Limits(RELATIVE, 0.0)
+
+
+def verify(fused: Fused, progress: Callable[[str], None] | None = None) -> Verification:
+    """Run every fused node against the nodes it replaces, then the whole model."""
+    allowed = limits(fused)
+    nodes = tuple(_nodes(fused, allowed, progress))
+    return Verification(
+        VERIFICATION_SCHEMA,
+        Tool("fusectl", __version__),
+        fused.plan.model,
+        fused.plan.target,
+        runner(),
+        allowed.relative,
+        allowed.absolute,
+        allowed.codes,
+        nodes,
+        _whole(fused, allowed, _coded(nodes)),
+    )
+
+
+def _coded(nodes: tuple[Checked, ...]) -> bool:
+    """Tell whether some node writes codes, and may be off by one of them."""
+    return any(c.witness is not None and c.witness.whole for c in nodes)
+
+
+def _nodes(
+    fused: Fused, allowed: Limits, progress: Callable[[str], None] | None
+) -> Iterator[Checked]:
+    edits = [e for r in fused.result.rounds for e in r.edits]
+    for edit, planned in zip(edits, fused.plan.edits, strict=True):
+        if progress is not None:
+            progress(planned.name or planned.outputs[0])
+        try:
+            if edit.native and lacks(planned.domain):
+                raise CannotRun(f"{runner()} has no operators of {planned.domain}")
+            built = parts(edit, fused.result.model)
+            fed = list(_fed(open_session(built.original)))
+            outcome, why, witness = _compare(fed, built.fused, allowed, False)
+        except (CannotRun, Unfed) as error:
+            outcome, why, witness = "not run", str(error), None
+        yield _checked(planned, outcome, why, witness)
+
+
+def _checked(planned: PlannedNode, outcome: Outcome, why: str, witness: Witness | None) -> Checked:
+    name = planned.name or planned.outputs[0]
+    return Checked(name, planned.op_type, planned.rules, outcome, why, witness)
+
+
+def _fed(session: Session) -> Iterator[Fed]:
+    """Yield inputs of every region, with the outputs. Raises CannotRun where nothing runs."""
+    for kind in KINDS:
+        trouble: CannotRun | None = None
+        for made in trials(session.inputs, kind):
+            try:
+                yield kind.name, made, session.run(made)
+                break
+            except CannotRun as error:
+                trouble = trouble or error
+        else:
+            if trouble is not None:
+                raise trouble
+
+
+def _compare(
+    fed: list[Fed], model: bytes | Path, allowed: Limits, lenient: bool
+) -> tuple[Outcome, str, Witness | None]:
+    """Run the fused side on the same inputs. ``lenient``: distances are told, not judged."""
+    worst: tuple[bool, float, Witness] | None = None
+    try:
+        session = open_session(model)
+        for kind, made, expected in fed:
+            actual = session.run(made)
+            for name, value in expected.items():
+                found = distance(value, actual[name])
+                if found.why:
+                    return "fail", f"{name}: {found.why}", None
+                wrong = not allowed.allow(found, str(getattr(value, "dtype", "")))
+                rank = (wrong, found.absolute if found.whole else found.relative)
+                if worst is None or rank > worst[:2]:
+                    worst = (*rank, _witness(name, found, kind))
+    except CannotRun as error:
+        return "fail", f"the fused side does not run: {error}", None
+    if worst is None:
+        return "not run", "nothing to compare", None
+    if worst[0] and not lenient:
+        return "fail", "the results lie too far apart", worst[2]
+    return ("told" if worst[0] else "pass"), "", worst[2]
+
+
+def _witness(name: str, found: Distance, kind: str) -> Witness:
+    return Witness(
+        name,
+        found.place,
+        found.expected,
+        found.actual,
+        found.absolute,
+        found.relative,
+        found.whole,
+        kind,
+    )
+
+
+def _whole(fused: Fused, allowed: Limits, coded: bool) -> Checked:
+    """Compare the models. Where units of codes were made, distances are told and not judged."""
+    name = fused.name
+    foreign = {e.domain for e in fused.plan.edits if e.native and lacks(e.domain)}
+    if foreign:
+        why = f"{runner()} has no operators of {', '.join(sorted(foreign))}"
+        return Checked(name, "", (), "not run", why, None)
+    if fused.folder is None:
+        why = "a model from standard input is compared node by node only"
+        return Checked(name, "", (), "not run", why, None)
+    with tempfile.TemporaryDirectory(prefix="fusectl-") as folder:
+        place = Path(folder) / "fused.onnx"
+        try:
+            fed = list(_fed(open_session(_original(name, fused.folder, place))))
+        except (CannotRun, Unfed) as error:
+            return Checked(name, "", (), "not run", f"the original does not run: {error}", None)
+        Store(str(place), fused.folder, fused.result.new, True).write(fused.result.model)
+        outcome, why, witness = _compare(fed, place, allowed, coded)
+    return Checked(name, "", (), outcome, why, witness)
+
+
+def _original(name: str, data: Path, place: Path) -> Path:
+    """Return a model as a file that runtimes read: they do not read text."""
+    if Path(name).suffix == ".onnx":
+        return Path(name)
+    Store(str(place), data, (), True).write(parse(*read_bytes(name)))
+    return place

@@ -1,0 +1,126 @@
+"""The commands `apply` and `verify`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import onnx
+import pytest
+
+from fusectl.report.schema import plan_schema, verification_schema
+from tests.apply.build import model, ops, save
+from tests.run_cli import Outcome
+
+pytest.importorskip("onnxruntime", minversion="1.20")
+TEXT = (
+    "g (float[2,5] x, float[5,6] w, float[6] b) => (float[2,6] y, float[2,6] z) "
+    "{ [mm] m = MatMul(x, w)  [add] a = Add(m, b)  [relu] y = Relu(a)  [sig] s = Sigmoid(x2)  "
+    "[mul] z = Mul(x2, s) }"
+).replace("float[6] b)", "float[6] b, float[2,6] x2)")
+WRONG = """
+target: wrong
+summary: Writes another function than the one it fuses.
+passes:
+  - fuse: [silu]
+paths:
+  silu:
+    becomes: [{op: Tanh, writes: [{op: Tanh, inputs: [x]}]}]
+    source: made up
+"""
+Cli = Callable[..., Outcome]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return save(model(TEXT, ("w", "b")), tmp_path)
+
+
+def test_the_plan_and_the_model(cli: Cli, path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.onnx"
+    done = cli("apply", path, "-o", out, "--target", "onnxruntime-cpu", "--verify")
+    assert done.code == 0
+    assert "com.microsoft.FusedGemm  matmul-bias + matmul-activation" in done.out
+    assert "5 nodes become 2: 2 operators, 0 functions" in done.out
+    assert "2 of 2 agree" in done.out
+    assert done.err == f"{out} written\n"
+    assert ops(out) == ["FusedGemm", "QuickGelu"]
+
+
+def test_a_dry_run_writes_nothing(cli: Cli, path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.onnx"
+    done = cli("apply", path, "-o", out, "--dry-run", "--full")
+    assert done.code == 0
+    assert "com.microsoft.FusedGemm relu <- mm, add, relu" in done.out
+    assert not out.exists()
+
+
+def test_the_plan_as_json(cli: Cli, path: Path) -> None:
+    done = cli("apply", path, "--dry-run", "--format", "json")
+    plan = json.loads(done.out)
+    assert plan["schema"] == "fusectl.plan/1"
+    assert [e["op_type"] for e in plan["edits"]] == ["FusedGemm", "QuickGelu"]
+    assert plan["edits"][0]["replaces"] == ["mm", "add", "relu"]
+    assert (plan["nodes_before"], plan["nodes_after"]) == (5, 2)
+    jsonschema.validate(plan, plan_schema())
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (("--only", "matmul-bias"), ["Gemm", "Relu", "Sigmoid", "Mul"]),
+        (("--skip", "matmul-activation"), ["Gemm", "Relu", "QuickGelu"]),
+        (("--skip", "m:add"), ["MatMul", "Add", "Relu", "QuickGelu"]),
+        (("--only", "s"), ["MatMul", "Add", "Relu", "QuickGelu"]),
+        (("--only", "s:mul", "--only", "m"), ["Gemm", "Relu", "QuickGelu"]),
+    ],
+)
+def test_only_and_skip(
+    cli: Cli, path: Path, tmp_path: Path, options: tuple[str, ...], wanted: list[str]
+) -> None:
+    out = tmp_path / "out.onnx"
+    assert cli("apply", path, "-o", out, *options).code == 0
+    assert ops(out) == wanted
+
+
+def test_words_that_name_nothing(cli: Cli, path: Path) -> None:
+    done = cli("apply", path, "--dry-run", "--only", "matmul-bais")
+    assert done.code == 2
+    assert "'matmul-bais' is neither a rule nor a value of the model" in done.err
+    assert "did you mean matmul-bias?" in done.err
+    assert cli("apply", path).code == 2
+
+
+def test_what_is_wrong_is_not_written(cli: Cli, path: Path, tmp_path: Path) -> None:
+    target, out = tmp_path / "wrong.yaml", tmp_path / "out.onnx"
+    target.write_text(WRONG)
+    done = cli("apply", path, "-o", out, "--target", target, "--verify")
+    assert done.code == 1
+    assert "FAIL mul (Tanh) by silu: the results lie too far apart" in done.out
+    assert "nothing is written" in done.err
+    assert not out.exists()
+
+
+def test_verify_tells_the_worst_witness(cli: Cli, path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "wrong.yaml"
+    target.write_text(WRONG)
+    good = cli("verify", path, "--target", "onnxruntime-cpu", "--format", "json")
+    assert good.code == 0
+    found = json.loads(good.out)
+    jsonschema.validate(found, verification_schema())
+    assert {c["outcome"] for c in (*found["nodes"], found["whole"])} == {"pass"}
+    bad = cli("verify", path, "--target", target, "--format", "json")
+    assert bad.code == 1
+    witness = json.loads(bad.out)["nodes"][0]["witness"]
+    assert witness["output"] == "z"
+    assert witness["relative"] > 0.1
+
+
+def test_standard_input(cli_process: Cli, path: Path, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    out = tmp_path / "out.onnx"
+    command = [sys.executable, "-m", "fusectl", "apply", "-", "-o", str(out)]
+    subprocess.run(command, input=path.read_bytes(), check=True, capture_output=True)
+    onnx.checker.check_model(onnx.load(out))
