@@ -108,9 +108,10 @@ def _count(
     for d in final:
         figures.promised += 1
         # A later round may have fused the node once more.
-        done = first.get(d.id)
-        there = done is not None and any(set(done.outputs) <= set(outputs) for outputs in made)
-        figures.kept_promise += there or (done is not None and plan.rounds > 1)
+        written_as = first.get(d.id)
+        outputs = set(written_as.outputs) if written_as is not None else set()
+        there = bool(outputs) and any(outputs <= set(m) for m in made)
+        figures.kept_promise += there or (written_as is not None and plan.rounds > 1)
     assert len(first) <= len(final)
     figures.half = _is_half(onnx.load(path, load_external_data=False))
     figures.quantized = any("qdq" in d.rule or "dequant" in d.rule for d in report.decisions)
