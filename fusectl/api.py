@@ -46,57 +46,6 @@ __all__ = [
 ]
 
 
-def apply_fusions(
-    model: str | Path,
-    target: str | Target | None = None,
-    *,
-    output: str | Path = "",
-    rules: Iterable[str | Path] | Catalog = (),
-    skip: Iterable[str] = (),
-    only: Iterable[str] = (),
-    overwrite: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> Plan:
-    """Apply the fusions of a target to a model file, and write the fused model to ``output``.
-
-    Without ``output`` nothing is written. ``skip`` and ``only`` name rules, or edges as ``U`` or
-    ``U:CONSUMER``; ``overwrite`` allows ``output`` to be the model itself, and to replace data
-    files. Returns the plan of what is written. Raises FusectlError where something is unusable;
-    then nothing is written.
-    """
-    path, place = str(model), str(output)
-    if place:
-        check_output(place, path, overwrite)
-    fused = fuse(path, target, rules=rules, skip=skip, only=only, progress=progress)
-    return store(fused, place, overwrite) if place else fused.plan
-
-
-def verify_fusions(
-    model: str | Path,
-    target: str | Target | None = None,
-    *,
-    rules: Iterable[str | Path] | Catalog = (),
-    skip: Iterable[str] = (),
-    only: Iterable[str] = (),
-    progress: Callable[[str], None] | None = None,
-) -> Verification:
-    """Run a model against its fused form: each fused node, then the whole.
-
-    The runtime that is installed runs both with its optimisations off, else ONNX's reference
-    evaluator. Raises FusectlError where the input is unusable.
-    """
-    from fusectl.verify.fused import verify
-
-    fused = fuse(str(model), target, rules=rules, skip=skip, only=only, progress=progress)
-    return verify(fused, progress)
-
-
-def store(fused: Fused, output: str, overwrite: bool = False) -> Plan:
-    """Write a fused model; return its plan with what was written. Raises UsageError."""
-    files = Store(output, fused.folder, fused.result.new, overwrite).write(fused.result.model)
-    return msgspec.structs.replace(fused.plan, output=output, data_files=tuple(files))
-
-
 def load_target(name: str | Path, *rules: str | Path) -> Target:
     """Load a target by id or by the path of its YAML file."""
     return load_rules(*rules).target(str(name))
