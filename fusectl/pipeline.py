@@ -13,9 +13,11 @@ from fusectl.decide import decide
 from fusectl.decide.engine import Options
 from fusectl.errors import UsageError, did_you_mean
 from fusectl.graph import load_model
+from fusectl.graph.view import ModelView
 from fusectl.report.build import build
 from fusectl.report.types import Report
 from fusectl.tables import Catalog, Target, load_catalog
+from fusectl.tables.schedule import check_nodes, read_schedule
 
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
@@ -28,6 +30,7 @@ def explain(
     rules: Iterable[str | Path] | Catalog = (),
     equivalence: str = "",
     skip: Iterable[str] = (),
+    schedule: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Explain every fusion candidate of a model on a target.
@@ -35,20 +38,33 @@ def explain(
     ``model`` is a path, ``-`` or a ModelProto; ``target`` an id, a YAML file or a Target (None:
     the default of ``rules/defaults.yaml``);
     ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
-    fusions that round differently; ``skip`` names rules to switch off.
+    fusions that round differently; ``skip`` names rules to switch off; ``schedule`` is a YAML
+    file that says how products are grouped and split, in place of the target's own tiler.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
     catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
     name = target or catalog.defaults.target
     chosen = name if isinstance(name, Target) else catalog.target(name)
+    plan = read_schedule(Path(schedule)) if schedule is not None else None
+    if plan is not None:
+        chosen = chosen.scheduled(plan)
     off = frozenset(skip)
     for name in off - set(catalog.rules):
         hint = did_you_mean(name, catalog.rules)
         raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
     with _no_collection():
         loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
+        if plan is not None:
+            check_nodes(plan, _names(loaded))
         runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
         return build(loaded, chosen, catalog.operators, runs)
+
+
+def _names(model: ModelView) -> Iterator[str]:
+    for view in model:
+        for node in view.nodes:
+            yield node.label
+            yield from node.outputs[:1]
 
 
 def load_rules(*paths: str | Path) -> Catalog:

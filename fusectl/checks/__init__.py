@@ -3,6 +3,7 @@
 from fusectl.checks import (
     adjacency,
     encoding,
+    grouping,
     legality,
     machine,
     movement,
@@ -16,5 +17,8 @@ from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outco
 
 __all__ = ["ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome", "known_names"]
 
-MODULES = (adjacency, encoding, legality, machine, movement, pattern, policy, shapes, state, users)
+MODULES = (
+    adjacency, encoding, grouping, legality, machine, movement, pattern, policy, shapes, state,
+    users,
+)  # fmt: skip
 """The modules whose import registers the checks that ship."""

@@ -276,38 +276,6 @@ def opset_in_table(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("grouping-has-code", "unsupported-grouping", lambda pattern, path: path.grouping is not None)
-def grouping_has_code(candidate: Candidate, args: Args) -> Outcomes:
-    """The fused form has code for this grouping of the convolution."""
-    path = candidate.path
-    if path is None or path.grouping is None or not path.grouping.groups:
-        return None
-    stated = candidate.overlay.view.attr(candidate.producer.lead, "group")
-    groups = stated if isinstance(stated, int) else 1
-    kind = _grouping(candidate, groups)
-    if kind in path.grouping.groups:
-        return None
-    label = candidate.producer.node.label
-    return [
-        fail(
-            label,
-            f"{label} has {groups} groups ({kind}); the fused form has code for "
-            f"{', '.join(path.grouping.groups)} only: this fused computation cannot yet be "
-            "generated in this structure",
-            "keep the pair, switch this fusion off, or use a convolution with one group",
-            path.span,
-        )
-    ]
-
-
-def _grouping(candidate: Candidate, groups: int) -> str:
-    if groups == 1:
-        return "one"
-    inputs = candidate.producer.inputs
-    dims = candidate.overlay.type_of(inputs[1]).dims if len(inputs) > 1 else None
-    return "depthwise" if dims and len(dims) > 1 and dims[1] == 1 else "many"
-
-
 @check("result-may-be-returned", "graph-output", lambda pattern, path: not path.returns_result)
 def result_may_be_returned(candidate: Candidate, args: Args) -> Outcomes:
     """The fused result is not returned by the graph, where the path cannot write an output."""

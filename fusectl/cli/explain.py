@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fusectl.cli.options import extra_rules
+from fusectl.cli.options import extra_rules, schedule_file
 from fusectl.cli.output import show, tell, write
 from fusectl.cli.progress import progress
 
@@ -30,6 +30,7 @@ _SAYS_TARGET = ("text", "markdown")
 @click.argument("model", metavar="MODEL")
 @click.option("--target", metavar="T", help="A target's id, or its YAML file.")
 @extra_rules
+@schedule_file
 @click.option("--node", default="", metavar="N", help="Only decisions about this node.")
 @click.option(
     "--edge", default="", metavar="U[:CONSUMER]", help="Only decisions about this value's edges."
@@ -62,6 +63,7 @@ def explain(
     model: str,
     target: str | None,
     folders: tuple[str, ...],
+    schedule: str | None,
     node: str,
     edge: str,
     rule: str,
@@ -97,6 +99,7 @@ def explain(
             rules=catalog,
             equivalence=equivalence or "",
             skip=skip,
+            schedule=schedule,
             progress=step,
         )
 

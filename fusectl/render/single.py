@@ -31,6 +31,8 @@ def add_single(sheet: Sheet, decision: Decision, report: Report, why: bool) -> N
         return
     for finding in told(decision):
         _add_finding(sheet, decision, finding)
+    if decision.verdict == "fuse":
+        _add_notes(sheet, decision)
 
 
 def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:
@@ -47,6 +49,13 @@ def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:
         sheet.add(more, indent=4)
     if helped:
         sheet.add(*helped, indent=4)
+
+
+def _add_notes(sheet: Sheet, decision: Decision) -> None:
+    """Add how a requirement holds, where that is worth reading."""
+    for finding in decision.findings:
+        if finding.status == "pass" and finding.subject:
+            sheet.add((slug(finding), "cyan"), f": {observed(finding)}", indent=2, hang=2)
 
 
 def _about(decision: Decision, report: Report) -> list[Part]:

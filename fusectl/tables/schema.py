@@ -205,7 +205,7 @@ class Grouping:
     """Convolution groups that have code for the fused form (empty: all), and splits."""
 
     groups: tuple[Literal["one", "many", "depthwise"], ...] = ()
-    splits: tuple[str, ...] = ()
+    splits: tuple[Literal["none", "m", "n", "k"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +307,7 @@ class PassDoc:
     cse: bool = False
     retype: Retype | None = None
     fuse: tuple[Text, ...] | None = None
+    group: Literal["auto", ""] = ""
     repeat: Literal["once", "fixpoint"] = "once"
     opset: Range = field(default_factory=Range)
     source: str = ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fusectl.errors import Problem, Span, TableError, did_you_mean
+from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Rule
+from fusectl.tables.schedule import Schedule
 from fusectl.tables.schema import Memory, PassDoc, PathDoc, TargetDoc, Tolerance
 from fusectl.tables.words import Words
 from fusectl.yamlsrc import Mapping as YamlMapping
@@ -39,6 +40,31 @@ class Target:
     span: Span
     extends: tuple[str, ...] = ()
     covered: frozenset[str] = frozenset()
+    schedule: Schedule = field(default_factory=dict)
+
+    @property
+    def on_chip(self) -> int | None:
+        """The on-chip memory in bytes, or None where the target states none."""
+        return size(self.memory.on_chip.value) if self.memory.on_chip else None
+
+    @property
+    def grouping(self) -> int | None:
+        """The place of the pass that groups, or None: the target does not group."""
+        return next((i for i, p in enumerate(self.passes) if p.group), None)
+
+    def fuses_at(self, rule: str) -> int | None:
+        """Return the place of the first pass that runs a rule."""
+        found = (i for i, p in enumerate(self.passes) if any(t.value == rule for t in p.fuse or ()))
+        return next(found, None)
+
+    def scheduled(self, schedule: Schedule) -> Target:
+        """Return the target with a schedule that overrides its tiler. Raises UsageError."""
+        if self.grouping is None:
+            raise UsageError(
+                f"target {self.id} has no group pass, so a schedule would change nothing; "
+                "use a target with group: auto"
+            )
+        return replace(self, schedule=schedule)
 
     def path(self, rule: str) -> PathDoc | None:
         """Return the target's capability for a rule, or None: no pass of it runs the rule."""
@@ -88,9 +114,16 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
         if path.row_bytes and size(path.row_bytes) is None:
             reader.fail(path.span, f"{rule}: row_bytes {path.row_bytes} is no size")
     for step in doc.passes:
-        kinds = [step.eliminate, step.fold, step.fuse, step.cse or None, step.retype]
-        if sum(k is not None for k in kinds) != 1:
-            reader.fail(step.span, "a pass is exactly one of eliminate, fold, cse, retype, fuse")
+        lists = [step.eliminate, step.fold, step.fuse, step.retype]
+        if sum(k is not None for k in lists) + step.cse + bool(step.group) != 1:
+            known = "eliminate, fold, cse, retype, fuse, group"
+            reader.fail(step.span, f"a pass is exactly one of {known}")
+    groups = [p for p in doc.passes if p.group]
+    if groups and doc.memory.on_chip is None and doc.extends is None:
+        message = "group: auto needs memory: on_chip"
+        reader.fail(groups[0].span, message, "say how much a tile may take")
+    for step in groups[1:]:
+        reader.fail(step.span, "a target groups once: there is a second group pass")
 
 
 def resolve(

@@ -4,6 +4,7 @@
     # equivalence: exact
     # skip: RULE
     # rules: FILE
+    # schedule: FILE
     # invalid: WHY                          the model is no valid one
     # bug: WHY                              the marks do not hold yet
     #
@@ -33,7 +34,7 @@ from fusectl.tables import Catalog
 
 DATA = Path(__file__).with_name("data")
 TWIN = "-twin"
-_FLAG = re.compile(r"^# (target|equivalence|skip|rules|invalid|bug): (.+)$")
+_FLAG = re.compile(r"^# (target|equivalence|skip|rules|schedule|invalid|bug): (.+)$")
 _MARK = re.compile(
     r"# (?P<kind>accept|reject|uncovered) (?P<value>\S+) -> (?P<node>[^\s:]+)"
     r"(?: by (?P<rule>[^\s:]+))?(?:: (?P<slugs>[a-z?, -]+))?\s*$"
@@ -120,12 +121,14 @@ class Case:
 
     def explain(self) -> Report:
         """A fresh report."""
+        schedule = self.flags.get("schedule")
         return api.explain(
             self.path,
             self.target,
             rules=self.catalog(),
             equivalence=self.flags.get("equivalence", ""),
             skip=[s for s in self.flags.get("skip", "").split(", ") if s],
+            schedule=self._file(schedule) if schedule else None,
         )
 
     def concise(self, report: Report) -> tuple[str, ...]:

@@ -144,7 +144,9 @@ def test_layers_are_those_of_the_import_contract() -> None:
     listed = text.partition("## How the code is laid out")[2].partition("\n## ")[0]
     contract = (ROOT / ".importlinter").read_text(encoding="utf-8")
     layers = contract.partition("layers =\n")[2].partition("\n#")[0].split()
-    order = [layer.strip("()") for layer in layers if layer != "__main__"]
+    named = [layer.strip("()") for layer in layers if layer not in ("__main__", "|")]
+    # A place may be kept for a room that is not there yet.
+    order = [n for n in named if list((ROOT / "fusectl").glob(f"{n}*"))]
     places = [listed.index(f"`fusectl/{name}") for name in reversed(order) if name != "errors"]
     assert listed.index("errors.py") < min(places)
     assert set(order) <= {"errors", *order}

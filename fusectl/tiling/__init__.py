@@ -1,0 +1,9 @@
+"""How a product that does not fit the on-chip memory is cut, before anything is fused."""
+
+from fusectl.tiling.geometry import Convolution, Product, geometry
+from fusectl.tiling.tiler import Tiling, best, fits, tiled
+from fusectl.tiling.work import Work, work
+
+__all__ = [
+    "Convolution", "Product", "Tiling", "Work", "best", "fits", "geometry", "tiled", "work",
+]  # fmt: skip
