@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fusectl.pipeline import explain, load_rules
+from fusectl.pipeline import check_program, explain, load_rules, lower
 from fusectl.tables import Rule, Target
 
-__all__ = ["explain", "load_rules", "load_target", "rules", "targets"]
+__all__ = [
+    "check_program", "explain", "load_rules", "load_target", "lower", "rules", "targets",
+]  # fmt: skip
 
 
 def load_target(name: str | Path, *rules: str | Path) -> Target:

@@ -22,6 +22,8 @@ from fusectl.tables.schedule import check_nodes, read_schedule
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
 
+    from fusectl.program import Program
+
 
 def explain(
     model: str | Path | onnx.ModelProto,
@@ -42,22 +44,73 @@ def explain(
     file that says how products are grouped and split, in place of the target's own tiler.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
+    catalog, chosen, off = _tables(rules, target, schedule, skip)
+    with _no_collection():
+        loaded = _load(model, catalog, chosen)
+        runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
+        return build(loaded, chosen, catalog.operators, runs)
+
+
+def lower(
+    model: str | Path | onnx.ModelProto,
+    target: str | Target,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+    skip: Iterable[str] = (),
+    schedule: str | Path | None = None,
+    unfused: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Program:
+    """Return the program of a model's main graph on a target that says how it runs one.
+
+    The arguments are those of ``explain``; ``unfused`` switches every rule off.
+    Raises FusectlError, also where a shape that is needed is not static.
+    """
+    from fusectl.lower import Unlowerable, lower_run
+
+    catalog, chosen, off = _tables(rules, target, schedule, skip)
+    if unfused:
+        off = frozenset(catalog.rules)
+    with _no_collection():
+        loaded = _load(model, catalog, chosen)
+        runs = decide(loaded, chosen, catalog, Options("", off), progress)
+        try:
+            return lower_run(runs[0], chosen, catalog.operators, loaded.path, not unfused)
+        except Unlowerable as error:
+            raise UsageError(f"{loaded.path}: {error}") from None
+
+
+def check_program(program: Program) -> list[str]:
+    """Run every validator on a program; return what is wrong, one line each."""
+    from fusectl.lower.validate import validate
+
+    return [str(violation) for violation in validate(program)]
+
+
+def _tables(
+    rules: Iterable[str | Path] | Catalog,
+    target: str | Target | None,
+    schedule: str | Path | None,
+    skip: Iterable[str],
+) -> tuple[Catalog, Target, frozenset[str]]:
+    """Return the tables of a run. Raises UsageError, TableError."""
     catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
     name = target or catalog.defaults.target
     chosen = name if isinstance(name, Target) else catalog.target(name)
-    plan = read_schedule(Path(schedule)) if schedule is not None else None
-    if plan is not None:
-        chosen = chosen.scheduled(plan)
+    if schedule is not None:
+        chosen = chosen.scheduled(read_schedule(Path(schedule)))
     off = frozenset(skip)
     for name in off - set(catalog.rules):
         hint = did_you_mean(name, catalog.rules)
         raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
-    with _no_collection():
-        loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
-        if plan is not None:
-            check_nodes(plan, _names(loaded))
-        runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
-        return build(loaded, chosen, catalog.operators, runs)
+    return catalog, chosen, off
+
+
+def _load(model: str | Path | onnx.ModelProto, catalog: Catalog, target: Target) -> ModelView:
+    loaded = load_model(model, catalog.operators.alike(), catalog.operators.like_first())
+    if target.schedule:
+        check_nodes(target.schedule, _names(loaded))
+    return loaded
 
 
 def _names(model: ModelView) -> Iterator[str]:

@@ -11,6 +11,7 @@ from fusectl.checks import (
     policy,
     shapes,
     state,
+    tables,
     users,
 )
 from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome, known_names
@@ -19,6 +20,6 @@ __all__ = ["ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome", "known_na
 
 MODULES = (
     adjacency, encoding, grouping, legality, machine, movement, pattern, policy, shapes, state,
-    users,
+    tables, users,
 )  # fmt: skip
 """The modules whose import registers the checks that ship."""

@@ -9,7 +9,7 @@ from fusectl.match.candidate import Candidate
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.schedule import ScheduledNode
 from fusectl.tables.schema import PathDoc
-from fusectl.tiling import Tiling, Work, best, fits, geometry, work
+from fusectl.tiling import Tiling, Work, best, fits, read_geometry, work_of
 from fusectl.tiling.choose import Choice, choose, stated
 
 _CANNOT = "this fused computation cannot yet be generated in this scheduling structure"
@@ -219,7 +219,7 @@ def _work(candidate: Candidate, path: PathDoc) -> Work | None:
     overlay, producer = candidate.overlay, candidate.producer
     inputs = producer.inputs[:2]
     made = overlay.type_of(candidate.value)
-    sizes = geometry(
+    sizes = read_geometry(
         candidate.operators.acts_as(producer.op),
         tuple(overlay.type_of(v) for v in inputs),
         made,
@@ -231,7 +231,7 @@ def _work(candidate: Candidate, path: PathDoc) -> Work | None:
         BYTES.get(path.storage.get(t.dtype, t.dtype), 1)
         for t in (*(overlay.type_of(v) for v in inputs), made)
     )
-    return work(sizes, (a, b, y))
+    return work_of(sizes, (a, b, y))
 
 
 @check("tile-fits", "over-budget", _splits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fusectl.checks.describe import constant, dtype_now, types
+from fusectl.checks.describe import dtype_now, types
 from fusectl.checks.limits import limit_outcomes
 from fusectl.checks.pattern import (
     attribute_outcomes,
@@ -295,44 +295,6 @@ def result_may_be_returned(candidate: Candidate, args: Args) -> Outcomes:
             path.span,
         )
     ]
-
-
-@check(
-    "table-complete",
-    "lut-incomplete",
-    lambda pattern, path: any(f.table for f in (path.functions or {}).values()),
-)
-def table_complete(candidate: Candidate, args: Args) -> Outcomes:
-    """The function's table can be built: its output encoding is constant."""
-    path = candidate.path
-    use = (path.functions or {}).get(function_name(candidate)[0]) if path else None
-    if path is None or use is None or not use.table:
-        return None
-    overlay, found = candidate.overlay, []
-    for reader, _ in overlay.users(candidate.consumer.outputs[0]):
-        if candidate.operators.acts_as(reader.op) != "QuantizeLinear":
-            continue
-        for what, value in zip(("scale", "zero point"), reader.inputs[1:3], strict=False):
-            if value and not overlay.is_constant(value):
-                found.append(
-                    fail(
-                        reader.label,
-                        f"the {what} of the output encoding, {value}, arrives at run time",
-                        f"make {value} a constant, so that the table can be filled",
-                        path.span,
-                    )
-                )
-    facts = candidate.operators.functions.get(candidate.consumer.op)
-    if facts is not None and not facts.table:
-        found.append(
-            fail(
-                candidate.consumer.node.label,
-                f"{candidate.consumer.op} is no function of one number: no table can hold it "
-                f"({constant(overlay, candidate.consumer.inputs[-1])})",
-                where=path.span,
-            )
-        )
-    return found or None
 
 
 @check("row-fits", "over-budget")

@@ -78,7 +78,7 @@ ALWAYS: tuple[str, ...] = (
 TARGET: tuple[str, ...] = (
     "function-enabled", "dtypes-implemented", "shapes-in-table", "opset-in-table",
     "grouping-has-code", "one-group", "split-has-code", "tile-fits", "result-may-be-returned",
-    "table-complete", "row-fits",
+    "table-complete", "table-fits", "row-fits",
     "path-attributes", "path-constants", "path-values", "path-operands", "profitable",
     "path-enabled",
 )  # fmt: skip

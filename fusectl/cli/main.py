@@ -18,6 +18,7 @@ import click
 
 from fusectl import __version__
 from fusectl.cli.explain import explain
+from fusectl.cli.lower import lower
 from fusectl.cli.output import tell
 from fusectl.cli.reasons import reasons
 from fusectl.cli.rules import rules
@@ -49,7 +50,7 @@ def fusectl() -> None:
     """Explain which operators of an ONNX model fuse on a machine, which do not, and why."""
 
 
-for command in (explain, rules, targets, reasons):
+for command in (explain, lower, rules, targets, reasons):
     fusectl.add_command(command)
 
 

@@ -332,6 +332,35 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
+class Template:
+    """The instructions of one kind of call: each line is ``OPCODE what [operand]``.
+
+    ``setup`` runs once in front of a call with post-processing, ``tile`` for every tile.
+    ``direct`` lists functions that take no table.
+    """
+
+    span: Span
+    operators: tuple[Text, ...] = ()
+    setup: tuple[Text, ...] = ()
+    tile: tuple[Text, ...] = ()
+    direct: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """How the machine runs a graph: how it holds values, and a template per kind of call."""
+
+    span: Span
+    templates: dict[str, Template]
+    held: dict[str, str] = field(default_factory=dict)
+    intermediate: tuple[str, ...] = ("float16",)
+    codes: tuple[str, ...] = ()
+    header_banks: int = 1
+    align: int = 64
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetDoc:
     """One target file as written."""
 
@@ -344,4 +373,5 @@ class TargetDoc:
     memory: Memory = field(default_factory=Memory)
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = field(default_factory=dict)
+    lowering: Lowering | None = None
     sources: dict[str, str] = field(default_factory=dict)

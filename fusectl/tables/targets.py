@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
+from fusectl.tables.lowering import check_templates
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Rule
 from fusectl.tables.schedule import Schedule
-from fusectl.tables.schema import Memory, PassDoc, PathDoc, TargetDoc, Tolerance
+from fusectl.tables.schema import Lowering, Memory, PassDoc, PathDoc, TargetDoc, Tolerance
 from fusectl.tables.words import Words
 from fusectl.yamlsrc import Mapping as YamlMapping
 from fusectl.yamlsrc import Node, Reader, Scalar, compose
@@ -41,6 +42,7 @@ class Target:
     extends: tuple[str, ...] = ()
     covered: frozenset[str] = frozenset()
     schedule: Schedule = field(default_factory=dict)
+    lowering: Lowering | None = None
 
     @property
     def on_chip(self) -> int | None:
@@ -122,6 +124,8 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
     if groups and doc.memory.on_chip is None and doc.extends is None:
         message = "group: auto needs memory: on_chip"
         reader.fail(groups[0].span, message, "say how much a tile may take")
+    if doc.lowering is not None:
+        check_templates(doc.lowering, reader)
     for step in groups[1:]:
         reader.fail(step.span, "a target groups once: there is a second group pass")
 
@@ -140,18 +144,21 @@ def resolve(
     ids = {r.id: r for r in rules}
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = {}
-    memory, equivalence = Memory(), None
+    memory, equivalence, lowering = Memory(), None, None
     for step in reversed(chain):
         passes = step.passes or passes
         paths.update(step.paths)
         memory = step.memory if step.memory != Memory() else memory
         equivalence = step.equivalence or equivalence
+        lowering = step.lowering or lowering
     _check_names(doc, passes, paths, ids, problems)
     words = Words(operators)
     for own in doc.passes:
         words.check_pass(own, problems)
     for name, path in doc.paths.items():
         words.check_path(name, path, problems)
+    if doc.lowering is not None:
+        words.check_lowering(doc.lowering, problems)
     if problems:
         raise TableError(problems)
     named = {t.value for p in passes for t in (p.fuse or ())}
@@ -168,6 +175,7 @@ def resolve(
         doc.span,
         tuple(d.target.value for d in chain[1:]),
         frozenset(t.value for p in passes for t in p.fuse or ()),
+        lowering=lowering,
     )
 
 

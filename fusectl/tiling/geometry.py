@@ -55,7 +55,7 @@ class Convolution:
 Geometry = Product | Convolution
 
 
-def geometry(
+def read_geometry(
     op: str, types: tuple[TensorType, ...], made: TensorType, attr: Attr
 ) -> Geometry | None:
     """Return the sizes of a MatMul, Gemm or Conv; None where they are not known, or for others.

@@ -17,7 +17,10 @@ from fusectl.tiling.work import Work
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A cut: tile sizes, the axes that are cut, the bytes that move, tiles in all."""
+    """A cut: tile sizes, the axes that are cut, the bytes that move, tiles in all.
+
+    ``rows_outside``: the loop over rows is the outer one.
+    """
 
     m: int
     n: int
@@ -25,6 +28,7 @@ class Tiling:
     splits: tuple[str, ...]
     moved: int
     tiles: int
+    rows_outside: bool = True
 
     @property
     def told(self) -> str:
@@ -39,7 +43,7 @@ def tiled(work: Work, m: int, n: int, k: int) -> Tiling:
     count = work.parts * work.repeat
     for _, whole, tile in sizes:
         count *= ceil(whole / tile)
-    return Tiling(m, n, k, splits, work.moved(m, n, k), count)
+    return Tiling(m, n, k, splits, work.moved(m, n, k), count, work.rows_outside(m, n, k))
 
 
 def legal(tiling: Tiling, allowed: Collection[str]) -> bool:

@@ -55,22 +55,39 @@ class Work:
 
     def moved(self, tm: int, tn: int, tk: int) -> int:
         """Bytes between the memories: operands as often as they are read, the result once."""
-        ms, ns, ks = (ceil(d / t) for d, t in ((self.m, tm), (self.n, tn), (self.k, tk)))
-        lengths = [min(tm, self.m - i * tm) for i in range(ms)] if self.window > 1 else [self.m]
-        a_once = self.repeat * sum(self.first(length, self.n, self.k) for length in lengths)
-        b_once = self.k * self.n * self.b
-        passes = ms * self.repeat
-        if ks > 1:
-            a_times, b_times = ns, passes
-            operands = a_once * (1 if self.grouped else a_times) + b_once * b_times
-        else:
-            rows_outside = a_once + b_once * (passes if ns > 1 else 1)
-            a_times = 1 if self.grouped else (ns if passes > 1 else 1)
-            operands = min(rows_outside, a_once * a_times + b_once)
+        operands = min(self._rows_outside(tm, tn, tk), self._columns_outside(tm, tn, tk))
         return self.parts * (operands + self.repeat * self.m * self.n * self.y)
 
+    def rows_outside(self, tm: int, tn: int, tk: int) -> bool:
+        """Tell whether the loop over rows is the outer one: then fewer bytes move, or as many."""
+        return self._rows_outside(tm, tn, tk) <= self._columns_outside(tm, tn, tk)
 
-def work(sizes: Geometry, width: tuple[int, int, int]) -> Work:
+    def _rows_outside(self, tm: int, tn: int, tk: int) -> int:
+        """Bytes of the operands; a tile of the first stays where the sum is not split."""
+        passes = ceil(self.m / tm) * self.repeat
+        ns, ks = ceil(self.n / tn), ceil(self.k / tk)
+        again = ns if ks > 1 and not self.grouped else 1
+        return self._first(tm) * again + self._second() * (passes if ns * ks > 1 else 1)
+
+    def _columns_outside(self, tm: int, tn: int, tk: int) -> int:
+        """Bytes of the operands; a tile of the second stays where the sum is not split."""
+        passes = ceil(self.m / tm) * self.repeat
+        ns, ks = ceil(self.n / tn), ceil(self.k / tk)
+        again = ns if passes * ks > 1 and not self.grouped else 1
+        return self._first(tm) * again + self._second() * (passes if ks > 1 else 1)
+
+    def _first(self, tm: int) -> int:
+        """Bytes of the first operand, read once; rows where windows overlap twice."""
+        if self.window == 1:
+            return self.repeat * self.first(self.m, self.n, self.k)
+        lengths = [min(tm, self.m - i) for i in range(0, self.m, tm)]
+        return self.repeat * sum(self.first(length, self.n, self.k) for length in lengths)
+
+    def _second(self) -> int:
+        return self.k * self.n * self.b
+
+
+def work_of(sizes: Geometry, width: tuple[int, int, int]) -> Work:
     """Return the work of a product or convolution; ``width``: bytes of an element of a, b and y."""
     a, b, y = width
     if isinstance(sizes, Convolution):

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from fusectl.tiling import Work, best, tiled, work
+from fusectl.tiling import Work, best, tiled, work_of
 from fusectl.tiling.geometry import Convolution, Product
 from fusectl.tiling.tiler import legal
 
@@ -13,7 +13,7 @@ PRODUCTS = [(8, 8, 64), (64, 8, 8), (8, 64, 8), (40, 24, 48), (7, 5, 200), (1, 1
 
 
 def _of(m: int, n: int, k: int) -> Work:
-    return work(Product(m, n, k), (2, 2, 2))
+    return work_of(Product(m, n, k), (2, 2, 2))
 
 
 def _halves(whole: int) -> set[int]:
@@ -67,6 +67,6 @@ def test_nothing_where_nothing_fits() -> None:
 
 def test_a_convolution_reads_rows_twice_where_windows_overlap() -> None:
     sizes = Convolution(1, 1, 4, 8, (16, 16), (3, 3), (1, 1), (1, 1), (0, 0), (14, 14))
-    shape = work(sizes, (2, 2, 2))
+    shape = work_of(sizes, (2, 2, 2))
     whole, halves = tiled(shape, 14, 8, 4), tiled(shape, 7, 8, 4)
     assert halves.moved - whole.moved == 2 * 4 * 16 * 2  # two rows of four channels, two bytes each

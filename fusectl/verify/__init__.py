@@ -1,0 +1,1 @@
+"""Whether a fused form computes what the original nodes compute."""
