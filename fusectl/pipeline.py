@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fusectl.checks import known_names
-from fusectl.decide import decide
+from fusectl.decide import Run, decide
 from fusectl.decide.engine import Options
 from fusectl.errors import UsageError, did_you_mean
 from fusectl.graph import load_model
@@ -22,6 +22,7 @@ from fusectl.tables.schedule import check_nodes, read_schedule
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
 
+    from fusectl.lower.difference import Diff, Difference
     from fusectl.program import Program
 
 
@@ -33,6 +34,7 @@ def explain(
     equivalence: str = "",
     skip: Iterable[str] = (),
     schedule: str | Path | None = None,
+    diff: Diff = "none",
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Explain every fusion candidate of a model on a target.
@@ -41,14 +43,31 @@ def explain(
     the default of ``rules/defaults.yaml``);
     ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
     fusions that round differently; ``skip`` names rules to switch off; ``schedule`` is a YAML
-    file that says how products are grouped and split, in place of the target's own tiler.
+    file that says how products are grouped and split, in place of the target's own tiler;
+    ``diff`` adds instructions before and after: of ``accepted`` candidates, or also what refused
+    ones ``would`` have been.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
     catalog, chosen, off = _tables(rules, target, schedule, skip)
     with _no_collection():
         loaded = _load(model, catalog, chosen)
         runs = decide(loaded, chosen, catalog, Options(equivalence, off), progress)
-        return build(loaded, chosen, catalog.operators, runs)
+        changed = _difference(loaded, chosen, catalog, runs, diff) if diff != "none" else None
+        return build(loaded, chosen, catalog.operators, runs, changed)
+
+
+def _difference(
+    model: ModelView, target: Target, catalog: Catalog, runs: list[Run], diff: Diff
+) -> Difference:
+    from fusectl.lower.difference import difference
+
+    if target.lowering is None:
+        raise UsageError(
+            f"target {target.id} does not say how it runs a program (lowering), so there are no "
+            "instructions to compare"
+        )
+    plain = decide(model, target, catalog, Options("", frozenset(catalog.rules)))[0]
+    return difference(runs, plain, target, catalog.operators, diff)
 
 
 def lower(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from fusectl.lower.difference import Diff
     from fusectl.render import Options
     from fusectl.report.filter import Filter, Names
     from fusectl.report.types import Report
@@ -41,6 +42,13 @@ _SAYS_TARGET = ("text", "markdown")
 @click.option("--why", is_flag=True, help="Show every finding, also those that passed.")
 @click.option("--full", is_flag=True, help="Show every decision by itself.")
 @click.option("--uncovered", is_flag=True, help="List the edges that no rule covers.")
+@click.option(
+    "--diff",
+    type=click.Choice(["none", "accepted", "would"]),
+    default="none",
+    show_default=True,
+    help="Instructions before and after: of what fuses, or also of what is refused.",
+)
 @click.option("--skip", multiple=True, metavar="R", help="Switch a rule off. May be repeated.")
 @click.option(
     "--equivalence", type=click.Choice(["exact"]), help="Refuse fusions that round differently."
@@ -72,6 +80,7 @@ def explain(
     why: bool,
     full: bool,
     uncovered: bool,
+    diff: Diff,
     skip: tuple[str, ...],
     equivalence: str | None,
     extract: str | None,
@@ -100,6 +109,7 @@ def explain(
             equivalence=equivalence or "",
             skip=skip,
             schedule=schedule,
+            diff=diff,
             progress=step,
         )
 

@@ -44,14 +44,14 @@ def instruction_line(instruction: Instruction, call: Descriptor | None) -> str:
 
 
 def _place(region: Region) -> str:
-    """Return a tile by its operand, a slot by its place, a value with the part that is meant."""
+    """Return a tile by its operand (%a), a slot by its place, a value with the part that is meant."""
     name = region.buffer
     if name.startswith("%"):
         base = name[1:].partition("#")[0]
         _, at, slot = base.partition("@")
         if at:
             return slot
-        return base if base.startswith(("lut.", "hdr.")) else base.partition(".")[2]
+        return base if base.startswith(("lut.", "hdr.")) else f"%{base.partition('.')[2]}"
     whole = all(a == 0 for a in region.start) and region.stop == region.view
     if whole or not region.view:
         return name

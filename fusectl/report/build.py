@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from fusectl import __version__
 from fusectl.checks import Check, Outcome
@@ -12,6 +13,7 @@ from fusectl.decide.judge import Checked
 from fusectl.errors import Span
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 from fusectl.reasons import REASONS
+from fusectl.report.programs import instructions, programs
 from fusectl.report.structure import Neighbourhoods, structures
 from fusectl.report.types import (
     SCHEMA,
@@ -34,11 +36,20 @@ from fusectl.report.uncovered import uncovered
 from fusectl.tables.operators import Operators
 from fusectl.tables.targets import Target
 
+if TYPE_CHECKING:
+    from fusectl.lower.difference import Difference, Lines
 
-def build(model: ModelView, target: Target, operators: Operators, runs: Iterable[Run]) -> Report:
-    """Make the report of all scopes."""
+
+def build(
+    model: ModelView,
+    target: Target,
+    operators: Operators,
+    runs: Iterable[Run],
+    lowered: Difference | None = None,
+) -> Report:
+    """Make the report of all scopes; ``lowered`` is what the fusions change in the program."""
     runs = list(runs)
-    builder = _Builder()
+    builder = _Builder(lowered.lines if lowered is not None else {})
     decisions = builder.decisions(runs)
     pairs = uncovered(runs, operators, builder.node)
     notes = [NoteRecord(n.level, n.text, n.subject) for n in model.notes]  # type: ignore[arg-type]
@@ -58,6 +69,7 @@ def build(model: ModelView, target: Target, operators: Operators, runs: Iterable
         eliminated,
         pairs,
         decisions,
+        programs(lowered) if lowered is not None else None,
     )
 
 
@@ -85,7 +97,8 @@ def _summary(decisions: tuple[Decision, ...], open_edges: int) -> Summary:
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, lines: Mapping[str, Lines]) -> None:
+        self._lines = lines
         self._nodes: dict[int, NodeRef] = {}
         self._scopes: dict[int, tuple[StepRecord, ...]] = {}
         self._passes: dict[int, Finding] = {}
@@ -127,6 +140,7 @@ class _Builder:
             tuple([self._finding(checked) for checked in ruling.checked]),
             self._fused(ruling),
             source or None,
+            instructions=instructions(self._lines.get(ruling.id)),
         )
 
     @staticmethod

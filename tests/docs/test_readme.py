@@ -36,7 +36,7 @@ GUIDE = ROOT / "docs" / "guide"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(GUIDE.glob("*.md"))]
 SHOWN = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 FIRST_SCREEN = 50
-RESERVED = {"ledger", "instructions"}
+RESERVED = {"ledger"}
 """Fields of the report that nothing fills yet."""
 
 MARKED = re.compile(
