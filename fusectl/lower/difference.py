@@ -78,6 +78,6 @@ def _of_ruling(ruling: Ruling, planner: Planner, target: Target) -> Lines:
     before = planner.parts(found.parts)
     return Lines(
         tuple(instructions(lower_work(before, target, "", fused=False))),
-        tuple(instructions(lower_work(planner.work([after]), target, "", fused=True))),
+        tuple(instructions(lower_work(planner.alone([after]), target, "", fused=True))),
         not ruling.accepted,
     )

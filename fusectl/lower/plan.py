@@ -53,8 +53,24 @@ class Planner:
         return self.work(chain(g, self.rulings) for g in sorted(alive, key=lambda g: g.order))
 
     def parts(self, groups: Iterable[Group]) -> Work:
-        """Return the jobs of some groups."""
-        return self.work(chain(g, self.rulings) for g in sorted(groups, key=lambda g: g.order))
+        """Return the jobs of some groups, with inputs and outputs of their own."""
+        ordered = sorted(groups, key=lambda g: g.order)
+        return self.alone(chain(g, self.rulings) for g in ordered)
+
+    def alone(self, chains: Iterable[Chain]) -> Work:
+        """Return the jobs of some chains, with inputs and outputs of their own."""
+        found = self.work(chains)
+        reads = {found.buffer(v) for j in found.jobs for v in j.reads if v}
+        writes = {v for j in found.jobs for v in j.writes}
+        values = {}
+        for name, value in found.values.items():
+            role = value.role
+            if name in reads - writes and role != "constant":
+                role = "input"
+            elif name in writes and name not in reads:
+                role = "output"
+            values[name] = replace(value, role=role)
+        return replace(found, values=values)
 
     def work(self, chains: Iterable[Chain]) -> Work:
         """Return the jobs of some chains, in their order."""

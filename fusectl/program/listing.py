@@ -44,7 +44,7 @@ def instruction_line(instruction: Instruction, call: Descriptor | None) -> str:
 
 
 def _place(region: Region) -> str:
-    """Return a tile by its operand (%a), a slot by its place, a value with the part that is meant."""
+    """Return a tile by its operand (%a), a slot by its place, a value with what is meant of it."""
     name = region.buffer
     if name.startswith("%"):
         base = name[1:].partition("#")[0]
