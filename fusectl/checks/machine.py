@@ -302,6 +302,8 @@ def row_fits(candidate: Candidate, args: Args) -> Outcomes:
     """One row of the intermediate value fits the memory that the target states."""
     path, memory = candidate.path, candidate.target.memory
     limit = path.row_bytes if path and path.row_bytes else ""
+    if not limit and candidate.target.grouping is not None:
+        return None  # a target that splits products has no need of a whole row: see tile-fits
     limit = limit or (memory.on_chip.value if memory.on_chip else "")
     budget = size(limit) if limit else None
     if path is None or budget is None:
