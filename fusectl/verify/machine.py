@@ -11,11 +11,11 @@ import numpy.typing as npt
 from fusectl.decide import Ruling, Run
 from fusectl.graph.constants import Array, Unreadable
 from fusectl.graph.evaluate import evaluate_node
-from fusectl.graph.overlay import Overlay
+from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import Node
 from fusectl.lower import Unlowerable, lower_work
 from fusectl.lower.chain import chain
-from fusectl.lower.jobs import Job, Work
+from fusectl.lower.jobs import Job, Value, Work
 from fusectl.lower.plan import Planner
 from fusectl.program import Encoding, Program
 from fusectl.simulate import Machine, Trap
@@ -92,8 +92,7 @@ class _Check:
         if ruling.group is None:
             raise Unlowerable("nothing was fused")
         # The last reader of a function's result may be a quantiser that the function does.
-        quantiser = [g for g in planner.overlay.groups if _reads(g.inputs, ruling)]
-        behind = [chain(g, planner.rulings) for g in quantiser[:1]]
+        behind = [chain(g, planner.rulings) for g in _quantisers(ruling, planner)[:1]]
         links = [chain(g, planner.rulings) for g in ruling.candidate.parts]
         links.sort(key=lambda c: c.order)
         self.apart = planner.alone([*links, *behind])
@@ -121,7 +120,7 @@ class _Check:
         for work in (self.fused, self.apart):
             for name, value in work.values.items():
                 if value.role == "constant":
-                    made[name] = self.overlay.array(name)
+                    made[name] = _held(self.overlay.array(name), value)
                 elif value.role == "input" and name not in made:
                     made[name] = draw(value.shape, value.dtype, self.seed + len(made))
         return made
@@ -207,10 +206,24 @@ _LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 _LARGEST = 65504.0
 
 
-def _reads(inputs: tuple[str, ...], ruling: Ruling) -> bool:
+def _held(array: Array, value: Value) -> Array:
+    """Return a constant as the machine holds it, in the model's type.
+
+    How it is held is the same fused or not, so both paths and the reference read the same.
+    """
+    if value.encoding.dtype != "float16" or array.dtype.kind != "f":
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(np.float16).astype(array.dtype)
+
+
+def _quantisers(ruling: Ruling, planner: Planner) -> list[Group]:
+    """Return the quantisers that read the result of a function."""
     group = ruling.group
-    made = group.outputs[0] if group is not None and group.outputs else ""
-    return bool(made) and made in inputs[:1] and "post" in (group.slots if group else {})
+    if group is None or "post" not in group.slots:
+        return []
+    readers = (user for user, slot in planner.overlay.users(group.outputs[0]) if slot == 0)
+    return [g for g in readers if planner.operators.acts_as(g.op) == "QuantizeLinear"]
 
 
 def _named(node: Node, values: dict[str, Array], overlay: Overlay) -> dict[str, Array]:

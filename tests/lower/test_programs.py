@@ -45,6 +45,11 @@ SMALL = {
         { u = MatMul(x, w)  y = Sigmoid(u)  q = QuantizeLinear(y, s, o) }""",
     "elementwise": """g (float[4,8] x, float[8,8] w) => (float[4,8] y, float[4,8] m)
         { u = MatMul(x, w)  r = Relu(u)  s = Add(r, x)  m = Mul(x, x)  y = Sub(s, x) }""",
+    "conv-behind-conv": """g (float[1,2,6,6] x, float[3,2,3,3] w, float[2,3,1,1] v)
+        => (float[1,2,4,4] y)
+        { u = Conv(x, w)  r = Relu(u)  t = Conv(r, v)  y = Sigmoid(t) }""",
+    "host-makes-a-scalar": """g (float[4,8] x, float[8,8] w) => (float y)
+        { u = MatMul(x, w)  s = Sigmoid(u)  y = ReduceMax<keepdims = 0>(s) }""",
     "bias-and-view": """g (float[4,8] x, float[8,6] w, float[6] b) => (float[1,4,6] y)
         <int64[1] axes = {0}>
         { m = MatMul(x, w)  a = Add(m, b)  v = Unsqueeze(a, axes)  y = Sigmoid(v) }""",

@@ -15,6 +15,7 @@ def written_before_read(program: Program) -> Found:
     records = {a.name: a for a in program.addresses}
     there = {a.name for a in program.addresses if a.role in _GIVEN}
     there |= {a.name for a in program.addresses if a.space == "dram" and a.role in _TABLES}
+    under: dict[str, set[str]] = {}
     for place, instruction in enumerate(program.instructions):
         at = f"{place} {instruction.op}"
         for region in instruction.reads:
@@ -27,7 +28,9 @@ def written_before_read(program: Program) -> Found:
             if record is None:
                 yield at, f"{region.buffer} has no address"
                 continue
-            there -= {n for n in there if n != record.name and _overlap(records[n], record)}
+            if record.name not in under:
+                under[record.name] = {n for n, a in records.items() if _overlap(a, record)}
+            there -= under[record.name]
             there.add(record.name)
     for record in program.addresses:
         if record.role == "output" and record.name not in there:
@@ -103,9 +106,10 @@ def _masked(instruction: Instruction, call: Descriptor) -> bool:
     """Tell whether rows and columns that a finished tile lacks are masked."""
     tile = getattr(call.sizes, "tile", 0)
     if isinstance(tile, int):
-        short = tile and instruction.writes and instruction.does in ("apply", "combine", "convert")
-        length = instruction.writes[0].lengths[-1] if instruction.writes else 0
-        return not (short and length < tile) or instruction.mask.get("elements") == length
+        if instruction.does not in ("apply", "combine", "convert"):
+            return True
+        (length,) = instruction.writes[0].lengths
+        return length == tile or instruction.mask.get("elements") == length
     if call.kind != "product" or instruction.does != "finish":
         return True
     _, m, n = instruction.writes[0].lengths
