@@ -7,7 +7,7 @@ from math import prod
 
 from fusectl.lower.jobs import Job, Unlowerable, Work
 from fusectl.lower.plan import template_of
-from fusectl.lower.regions import ConvolutionRegions, ProductRegions, Regions, Tile
+from fusectl.lower.regions import ConvolutionRegions, ProductRegions, Regions, Tile, bias_view
 from fusectl.lower.writer import Writer
 from fusectl.program import Convolution, Elements, Encoding, Product, Region, Sizes
 from fusectl.tables.lowering import TemplateStep, step
@@ -215,9 +215,7 @@ def _regions(writer: Writer, job: Job, sizes: Geometry) -> Regions:
     m, n, k = sizes.m or 0, sizes.n, sizes.k
     bias = (1, 1)
     if len(job.reads) > 2 and job.reads[2]:
-        shape = values[job.reads[2]].shape
-        shape = (1,) * (2 - len(shape)) + shape
-        bias = (prod(shape[:-1]), shape[-1])
+        bias = bias_view(values[job.reads[2]].shape, len(values[job.reads[1]].shape) == 1)
     return ProductRegions(
         sizes, values[job.reads[0]].count // (m * k), values[job.reads[1]].count // (k * n), bias
     )

@@ -11,6 +11,7 @@ from fusectl.graph.types import BYTES
 from fusectl.graph.view import Attribute, Node
 from fusectl.lower.chain import Chain, chain
 from fusectl.lower.jobs import Activation, Job, Unlowerable, Work
+from fusectl.lower.regions import bias_view
 from fusectl.lower.values import Values
 from fusectl.lut import DIRECT, FUNCTIONS
 from fusectl.program import Encoding
@@ -19,7 +20,7 @@ from fusectl.tables.schema import Lowering, Template
 from fusectl.tables.targets import Target
 from fusectl.tiling import Tiling, read_geometry, work_of
 from fusectl.tiling.choose import choose
-from fusectl.tiling.geometry import Geometry
+from fusectl.tiling.geometry import Geometry, Product
 
 MATRIX_TYPE = "float16"
 """What the units of the machine compute with."""
@@ -156,6 +157,8 @@ class Planner:
         values = [self.values.value(v) for v in (a, b, link.outputs[0])]
         if 0 in (d for v in values for d in v.shape):
             return None
+        if bias and isinstance(sizes, Product) and not self._bias_fits(bias, b, sizes):
+            return None
         gemm = op == "Gemm"
         return Job(
             self._kinds[op],
@@ -169,6 +172,14 @@ class Planner:
             alpha=self._attribute(link.node, "alpha", 1.0) if gemm else 1.0,
             beta=self._attribute(link.node, "beta", 1.0) if gemm and not link.bias else 1.0,
         )
+
+    def _bias_fits(self, bias: str, b: str, sizes: Product) -> bool:
+        """Tell whether a bias is the same for every part: one row or all, one column or all."""
+        rows, columns = bias_view(
+            self.values.value(bias).shape, len(self.values.value(b).shape) == 1
+        )
+        whole = rows == sizes.m and sizes.parts == 1
+        return (rows == 1 or whole) and columns in (1, sizes.n)
 
     def _cut(self, link: Chain, sizes: Geometry, a: str, b: str, made: str) -> Tiling:
         width = [BYTES.get(self.values.held(v), 1) for v in (a, b, made)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from fusectl.program import Region
 from fusectl.tiling.geometry import Convolution, Product
@@ -22,6 +23,17 @@ class Tile:
 
 def _region(buffer: str, view: tuple[int, ...], *spans: Span) -> Region:
     return Region(buffer, view, tuple(s[0] for s in spans), tuple(s[1] for s in spans))
+
+
+def bias_view(shape: tuple[int, ...], vector: bool) -> tuple[int, int]:
+    """Return a bias's shape as rows and columns of the product.
+
+    It is aligned to the result from behind. Where the second operand is a vector (``vector``),
+    the result has no columns, and its last axis are the rows.
+    """
+    whole = (*shape, 1) if vector and shape else shape
+    whole = (1,) * (2 - len(whole)) + whole
+    return prod(whole[:-1]), whole[-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,10 @@ SMALL = {
         { u = Conv(x, w)  r = Relu(u)  t = Conv(r, v)  y = Sigmoid(t) }""",
     "host-makes-a-scalar": """g (float[4,8] x, float[8,8] w) => (float y)
         { u = MatMul(x, w)  s = Sigmoid(u)  y = ReduceMax<keepdims = 0>(s) }""",
+    "times-a-vector": """g (float[5,8] w, float[8] x, float[5] b) => (float[5] y)
+        { u = MatMul(w, x)  s = Add(u, b)  y = Sigmoid(s) }""",
+    "vector-times": """g (float[8] x, float[8,5] w, float[5] b) => (float[5] y)
+        { u = MatMul(x, w)  s = Add(u, b)  y = Sigmoid(s) }""",
     "bias-and-view": """g (float[4,8] x, float[8,6] w, float[6] b) => (float[1,4,6] y)
         <int64[1] axes = {0}>
         { m = MatMul(x, w)  a = Add(m, b)  v = Unsqueeze(a, axes)  y = Sigmoid(v) }""",
