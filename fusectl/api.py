@@ -18,7 +18,7 @@ from fusectl.compare import Account, account, compare, wiring
 from fusectl.errors import UsageError
 from fusectl.lint.asked import Asked
 from fusectl.lint.front import lint_asked
-from fusectl.pipeline import Fused, explain, fuse, load_rules, survey
+from fusectl.pipeline import Fused, check_program, explain, fuse, load_rules, lower, survey
 from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
 from fusectl.report.plan import Plan
@@ -32,6 +32,7 @@ __all__ = [
     "Plan",
     "apply_fusions",
     "audit_model",
+    "check_program",
     "compare_models",
     "compare_reports",
     "compare_targets",
@@ -39,6 +40,7 @@ __all__ = [
     "lint_models",
     "load_rules",
     "load_target",
+    "lower",
     "read_report",
     "rules",
     "targets",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fusectl.checks import known_names
-from fusectl.decide import decide
+from fusectl.decide import Run, decide
 from fusectl.decide.engine import Options
 from fusectl.errors import UsageError, did_you_mean
 from fusectl.graph import ModelView, load_model
@@ -24,9 +24,13 @@ from fusectl.rewrite.check import bare, trouble
 from fusectl.rewrite.rounds import Result, rewrite, values_of
 from fusectl.rewrite.store import folder_of
 from fusectl.tables import Catalog, Target, load_catalog
+from fusectl.tables.schedule import check_nodes, read_schedule
 
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
+
+    from fusectl.lower.difference import Diff, Difference
+    from fusectl.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ def explain(
     rules: Iterable[str | Path] | Catalog = (),
     equivalence: str = "",
     skip: Iterable[str] = (),
+    schedule: str | Path | None = None,
+    diff: Diff = "none",
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Explain every fusion candidate of a model on a target.
@@ -66,12 +72,21 @@ def explain(
     ``model`` is a path, ``-`` or a ModelProto; ``target`` an id, a YAML file or a Target (None:
     the default of ``rules/defaults.yaml``);
     ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
-    fusions that round differently; ``skip`` names rules to switch off.
+    fusions that round differently; ``skip`` names rules to switch off; ``schedule`` is a YAML
+    file that says how products are grouped and split, in place of the target's own tiler;
+    ``diff`` adds instructions before and after: of ``accepted`` candidates, or also what refused
+    ones ``would`` have been.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
-    return survey(
-        model, target, rules=rules, equivalence=equivalence, skip=skip, progress=progress
-    ).report
+    catalog, chosen = _tables(target, rules, schedule)
+    options = Options(equivalence, _known(skip, catalog))
+    with _no_collection():
+        if diff == "none":
+            return _surveyed(model, chosen, catalog, options, progress).report
+        loaded = _load(model, catalog, chosen, short=False)
+        runs = decide(loaded, chosen, catalog, options, progress)
+        changed = _difference(loaded, chosen, catalog, runs, diff)
+        return build(loaded, chosen, catalog.operators, runs, changed)
 
 
 def survey(
@@ -79,18 +94,11 @@ def survey(
     target: str | Target | None = None,
     *,
     rules: Iterable[str | Path] | Catalog = (),
-    equivalence: str = "",
-    skip: Iterable[str] = (),
-    progress: Callable[[str], None] | None = None,
 ) -> Survey:
     """Explain as ``explain`` does, and return the model as well."""
     catalog, chosen = _tables(target, rules)
-    off = frozenset(skip)
-    for name in off - set(catalog.rules):
-        hint = did_you_mean(name, catalog.rules)
-        raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
     with _no_collection():
-        return _surveyed(model, chosen, catalog, Options(equivalence, off), progress)
+        return _surveyed(model, chosen, catalog, Options(), None)
 
 
 def _surveyed(
@@ -106,12 +114,78 @@ def _surveyed(
         runs = decide(loaded, target, catalog, options, progress)
         return Survey(build(loaded, target, catalog.operators, runs), loaded)
 
-    alike, like_first = catalog.operators.alike(), catalog.operators.like_first()
-    loaded = load_model(model, alike, like_first, short=True, inline=target.inline)
+    # A schedule names nodes, each of which is then a case of its own.
+    loaded = _load(model, catalog, target, short=not target.schedule)
     try:
         return answer(loaded)
     except UnequalError:
         return answer(loaded.whole())
+
+
+def _load(
+    model: str | Path | onnx.ModelProto, catalog: Catalog, target: Target, short: bool
+) -> ModelView:
+    alike, like_first = catalog.operators.alike(), catalog.operators.like_first()
+    loaded = load_model(model, alike, like_first, short=short, inline=target.inline)
+    if target.schedule:
+        check_nodes(target.schedule, _names(loaded))
+    return loaded
+
+
+def _names(model: ModelView) -> Iterator[str]:
+    for view in model:
+        for node in view.nodes:
+            yield node.label
+            yield from node.outputs[:1]
+
+
+def _difference(
+    model: ModelView, target: Target, catalog: Catalog, runs: list[Run], diff: Diff
+) -> Difference:
+    from fusectl.lower.difference import difference
+
+    if target.lowering is None:
+        raise UsageError(
+            f"target {target.id} does not say how it runs a program (lowering), so there are no "
+            "instructions to compare"
+        )
+    plain = decide(model, target, catalog, Options("", frozenset(catalog.rules)))[0]
+    return difference(runs, plain, target, catalog.operators, diff)
+
+
+def lower(
+    model: str | Path | onnx.ModelProto,
+    target: str | Target,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+    skip: Iterable[str] = (),
+    schedule: str | Path | None = None,
+    unfused: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Program:
+    """Return the program of a model's main graph on a target that says how it runs one.
+
+    The arguments are those of ``explain``; ``unfused`` switches every rule off.
+    Raises FusectlError, also where a shape that is needed is not static.
+    """
+    from fusectl.lower import Unlowerable, lower_run
+
+    catalog, chosen = _tables(target, rules, schedule)
+    off = frozenset(catalog.rules) if unfused else _known(skip, catalog)
+    with _no_collection():
+        loaded = _load(model, catalog, chosen, short=False)
+        runs = decide(loaded, chosen, catalog, Options("", off), progress)
+        try:
+            return lower_run(runs[0], chosen, catalog.operators, loaded.path, not unfused)
+        except Unlowerable as error:
+            raise UsageError(f"{loaded.path}: {error}") from None
+
+
+def check_program(program: Program) -> list[str]:
+    """Run every validator on a program; return what is wrong, one line each."""
+    from fusectl.lower.validate import validate
+
+    return [str(violation) for violation in validate(program)]
 
 
 def fuse(
@@ -147,11 +221,26 @@ def fuse(
 
 
 def _tables(
-    target: str | Target | None, rules: Iterable[str | Path] | Catalog
+    target: str | Target | None,
+    rules: Iterable[str | Path] | Catalog,
+    schedule: str | Path | None = None,
 ) -> tuple[Catalog, Target]:
+    """Return the tables of a run. Raises UsageError, TableError."""
     catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
     name = target or catalog.defaults.target
-    return catalog, name if isinstance(name, Target) else catalog.target(name)
+    chosen = name if isinstance(name, Target) else catalog.target(name)
+    if schedule is not None:
+        chosen = chosen.scheduled(read_schedule(Path(schedule)))
+    return catalog, chosen
+
+
+def _known(skip: Iterable[str], catalog: Catalog) -> frozenset[str]:
+    """Return rules that are switched off. Raises UsageError for one that does not exist."""
+    off = frozenset(skip)
+    for name in off - set(catalog.rules):
+        hint = did_you_mean(name, catalog.rules)
+        raise UsageError(f"unknown rule {name!r}; {hint or 'fusectl rules list shows them'}")
+    return off
 
 
 def _check_words(options: Options, model: onnx.ModelProto, catalog: Catalog) -> None:

@@ -4,6 +4,7 @@ from fusectl.checks import (
     adjacency,
     encoding,
     functions,
+    grouping,
     legality,
     machine,
     movement,
@@ -12,6 +13,7 @@ from fusectl.checks import (
     policy,
     shapes,
     state,
+    tables,
     users,
 )
 from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome, known_names
@@ -19,7 +21,7 @@ from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outco
 __all__ = ["ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome", "known_names"]
 
 MODULES = (
-    adjacency, encoding, functions, legality, machine, movement, neighbours, pattern, policy,
-    shapes, state, users,
+    adjacency, encoding, functions, grouping, legality, machine, movement, neighbours, pattern,
+    policy, shapes, state, tables, users,
 )  # fmt: skip
 """The modules whose import registers the checks that ship."""

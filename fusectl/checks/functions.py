@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fusectl.checks.describe import constant, number
+from fusectl.checks.describe import number
 from fusectl.checks.encoding import bounds, same_encoding
 from fusectl.checks.limits import PLAIN
 from fusectl.checks.registry import Args, Outcomes, check, fail, unknown
@@ -98,41 +98,3 @@ def function_encoding(candidate: Candidate, args: Args) -> Outcomes:
     if use is None or use.encoding != "same":
         return None
     return same_encoding(candidate, {"scales": ("xs", "qs"), "zeros": ("xz", "qz")})
-
-
-@check(
-    "table-complete",
-    "lut-incomplete",
-    lambda pattern, path: any(f.table for f in (path.functions or {}).values()),
-)
-def table_complete(candidate: Candidate, args: Args) -> Outcomes:
-    """The function's table can be built: its output encoding is constant."""
-    path = candidate.path
-    use = function_use(candidate)
-    if path is None or use is None or not use.table:
-        return None
-    overlay, found = candidate.overlay, []
-    for reader, _ in overlay.users(candidate.consumer.outputs[0]):
-        if candidate.operators.acts_as(reader.op) != "QuantizeLinear":
-            continue
-        for what, value in zip(("scale", "zero point"), reader.inputs[1:3], strict=False):
-            if value and not overlay.is_constant(value):
-                found.append(
-                    fail(
-                        reader.label,
-                        f"the {what} of the output encoding, {value}, arrives at run time",
-                        f"make {value} a constant, so that the table can be filled",
-                        path.span,
-                    )
-                )
-    facts = candidate.operators.functions.get(candidate.consumer.op)
-    if facts is not None and not facts.table:
-        found.append(
-            fail(
-                candidate.consumer.node.label,
-                f"{candidate.consumer.op} is no function of one number: no table can hold it "
-                f"({constant(overlay, candidate.consumer.inputs[-1])})",
-                where=path.span,
-            )
-        )
-    return found or None

@@ -17,7 +17,7 @@ from fusectl.checks.pattern import (
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.types import BYTES
 from fusectl.match.candidate import Candidate
-from fusectl.tables.schema import Dtypes, PathDoc
+from fusectl.tables.schema import Dtypes
 from fusectl.tables.targets import size
 
 
@@ -243,59 +243,6 @@ def opset_in_table(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("grouping-has-code", "unsupported-grouping", lambda pattern, path: path.grouping is not None)
-def grouping_has_code(candidate: Candidate, args: Args) -> Outcomes:
-    """The fused form has code for this grouping of the convolution."""
-    path = candidate.path
-    if path is None or path.grouping is None:
-        return None
-    return [*_groups(candidate, path), *_strides(candidate, path)] or None
-
-
-def _groups(candidate: Candidate, path: PathDoc) -> Iterator[Outcome]:
-    stated = candidate.overlay.view.attr(candidate.producer.lead, "group")
-    groups = stated if isinstance(stated, int) else 1
-    kind = _grouping(candidate, groups)
-    if path.grouping is None or not path.grouping.groups or kind in path.grouping.groups:
-        return
-    label = candidate.told_producer.label
-    yield fail(
-        label,
-        f"{label} has {groups} groups ({kind}); the fused form has code for "
-        f"{', '.join(path.grouping.groups)} only: this fused computation cannot yet be "
-        "generated in this structure",
-        "keep the pair, switch this fusion off, or use a convolution with one group",
-        path.span,
-    )
-
-
-def _strides(candidate: Candidate, path: PathDoc) -> Iterator[Outcome]:
-    stated = candidate.overlay.view.attr(candidate.producer.lead, "strides")
-    limit = path.grouping.max_stride if path.grouping else 0
-    strides = stated if isinstance(stated, tuple) else ()
-    if not limit or all(float(s) <= limit for s in strides):
-        return
-    label = candidate.told_producer.label
-    yield fail(
-        label,
-        f"{label} has strides {', '.join(str(s) for s in strides)}; above {limit} the machine "
-        "computes it in several operations, and the fused form has no code for that",
-        f"keep the pair, or use strides up to {limit}",
-        path.span,
-    )
-
-
-def _grouping(candidate: Candidate, groups: int) -> str:
-    if groups == 1:
-        return "one"
-    lead = candidate.producer.lead
-    facts = candidate.operators.facts.get(lead.op)
-    # Operators on codes have scale and zero point behind each operand.
-    place = 3 if facts is not None and facts.quantized_output else 1
-    dims = candidate.overlay.type_of(lead.inputs[place]).dims if len(lead.inputs) > place else None
-    return "depthwise" if dims and len(dims) > 1 and dims[1] == 1 else "many"
-
-
 @check("result-may-be-returned", "graph-output", lambda pattern, path: not path.returns_result)
 def result_may_be_returned(candidate: Candidate, args: Args) -> Outcomes:
     """The fused result is not returned by the graph, where the path cannot write an output."""
@@ -322,6 +269,8 @@ def row_fits(candidate: Candidate, args: Args) -> Outcomes:
     """One row of the intermediate value fits the memory that the target states."""
     path, memory = candidate.path, candidate.target.memory
     limit = path.row_bytes if path and path.row_bytes else ""
+    if not limit and candidate.target.grouping is not None:
+        return None  # a target that splits products has no need of a whole row: see tile-fits
     limit = limit or (memory.on_chip.value if memory.on_chip else "")
     budget = size(limit) if limit else None
     if path is None or budget is None:

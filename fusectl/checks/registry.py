@@ -77,7 +77,8 @@ ALWAYS: tuple[str, ...] = (
 
 TARGET: tuple[str, ...] = (
     "function-enabled", "function-encoding", "dtypes-implemented", "shapes-in-table",
-    "opset-in-table", "grouping-has-code", "result-may-be-returned", "table-complete", "row-fits",
+    "opset-in-table", "grouping-has-code", "one-group", "split-has-code", "tile-fits",
+    "result-may-be-returned", "table-complete", "table-fits", "row-fits",
     "path-attributes", "path-constants", "path-values", "path-operands", "profitable",
     "path-enabled",
 )  # fmt: skip

@@ -26,7 +26,7 @@ from fusectl.report import Decision, Report
 from fusectl.tables import Catalog
 
 SUFFIX = ".onnxtxt"
-_FLAG = re.compile(r"# (target|equivalence|skip|invalid|bug): (.+)")
+_FLAG = re.compile(r"# (target|equivalence|skip|schedule|invalid|bug): (.+)")
 _START = re.compile(r"#\s*(accept|reject|uncovered)\b")
 _MARK = re.compile(
     r"#\s*(?P<kind>accept|reject|uncovered)"
@@ -109,14 +109,21 @@ class Case:
     marks: tuple[Mark, ...]
 
     def explain(self, catalog: Catalog) -> Report:
-        """Return a fresh report; a target that is a file stands beside the case."""
+        """Return a fresh report; a target or schedule that is a file stands beside the case."""
         target = self.flags.get("target", catalog.defaults.legality)
         if target.endswith((".yaml", ".yml")):
             target = str(self.path.parent / target)
         skip = [s.strip() for s in self.flags.get("skip", "").split(",") if s.strip()]
         equivalence = self.flags.get("equivalence", "")
-        chosen = catalog.target(target)
-        return api.explain(self.path, chosen, rules=catalog, equivalence=equivalence, skip=skip)
+        schedule = self.flags.get("schedule")
+        return api.explain(
+            self.path,
+            catalog.target(target),
+            rules=catalog,
+            equivalence=equivalence,
+            skip=skip,
+            schedule=self.path.parent / schedule if schedule else None,
+        )
 
 
 def case_files(entries: Iterable[str]) -> Iterator[Path]:

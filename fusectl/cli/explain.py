@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fusectl.cli import complete
-from fusectl.cli.options import extra_rules
+from fusectl.cli.options import extra_rules, schedule_file
 from fusectl.cli.output import show, tell, write
 from fusectl.cli.progress import progress
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from fusectl.lower.difference import Diff
     from fusectl.render import Options
     from fusectl.report.filter import Filter, Names
     from fusectl.report.types import Report
@@ -36,6 +37,7 @@ _SAYS_TARGET = ("text", "markdown")
     help="A target's id, or its YAML file.",
 )
 @extra_rules
+@schedule_file
 @click.option("--node", default="", metavar="N", help="Only decisions about this node.")
 @click.option(
     "--edge", default="", metavar="U[:CONSUMER]", help="Only decisions about this value's edges."
@@ -58,6 +60,13 @@ _SAYS_TARGET = ("text", "markdown")
 @click.option("--why", is_flag=True, help="Show every finding, also those that passed.")
 @click.option("--full", is_flag=True, help="Show every decision by itself.")
 @click.option("--uncovered", is_flag=True, help="List the edges that no rule covers.")
+@click.option(
+    "--diff",
+    type=click.Choice(["none", "accepted", "would"]),
+    default="none",
+    show_default=True,
+    help="Instructions before and after: of what fuses, or also of what is refused.",
+)
 @click.option(
     "--skip",
     multiple=True,
@@ -86,6 +95,7 @@ def explain(
     model: str,
     target: str | None,
     folders: tuple[str, ...],
+    schedule: str | None,
     node: str,
     edge: str,
     rule: str,
@@ -94,6 +104,7 @@ def explain(
     why: bool,
     full: bool,
     uncovered: bool,
+    diff: Diff,
     skip: tuple[str, ...],
     equivalence: str | None,
     extract: str | None,
@@ -121,6 +132,8 @@ def explain(
             rules=catalog,
             equivalence=equivalence or "",
             skip=skip,
+            schedule=schedule,
+            diff=diff,
             progress=step,
         )
 

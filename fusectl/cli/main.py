@@ -22,6 +22,7 @@ from fusectl.cli.audit import audit
 from fusectl.cli.compare import compare
 from fusectl.cli.explain import explain
 from fusectl.cli.lint import lint
+from fusectl.cli.lower import lower
 from fusectl.cli.output import tell
 from fusectl.cli.reasons import reasons
 from fusectl.cli.rules import rules
@@ -57,7 +58,7 @@ def fusectl() -> None:
     """Explain which operators of an ONNX model fuse on a machine, which do not, and why."""
 
 
-for command in (explain, lint, compare, audit, apply, verify, rules, targets, reasons):
+for command in (explain, lint, compare, audit, apply, verify, lower, rules, targets, reasons):
     fusectl.add_command(command)
 
 

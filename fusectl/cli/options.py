@@ -61,6 +61,12 @@ extra_rules = click.option(
     help="Rules and targets of your own: a YAML file or a folder. May be repeated.",
 )
 
+schedule_file = click.option(
+    "--schedule",
+    metavar="FILE",
+    help="How products are grouped and split, in place of the target's own tiler (YAML).",
+)
+
 list_format = click.option(
     "--format",
     "form",

@@ -54,3 +54,29 @@ def _cast(array: Array, value: str, dtype: str) -> Array:
         return array.astype(dtype)
     except TypeError:
         raise Unreadable(f"{value} is {dtype}, which cannot be computed here") from None
+
+
+def evaluate_node(node: Node, given: dict[str, Array], view: GraphView) -> dict[str, Array]:
+    """Compute every output of a node from values by name, those that its bodies read included.
+
+    Raises Unreadable where the reference evaluator cannot.
+    """
+    from onnx.reference import ReferenceEvaluator
+
+    numbers = {name: number for number, name in DTYPES.items()}
+    inputs = [
+        onnx.helper.make_tensor_value_info(n, numbers.get(str(a.dtype), 1), a.shape)
+        for n, a in given.items()
+    ]
+    names = [o for o in node.outputs if o]
+    graph = onnx.helper.make_graph(
+        [node.proto], "node", inputs, [onnx.ValueInfoProto(name=o) for o in names]
+    )
+    domains = {node.domain, ""}
+    imports = [onnx.helper.make_opsetid(d, view.opset(d)) for d in sorted(domains)]
+    try:
+        model = onnx.helper.make_model(graph, opset_imports=imports)
+        made = ReferenceEvaluator(model).run(names, given)
+    except Exception as error:  # any operator may fail in any way
+        raise Unreadable(f"{node.label} ({node.op}) cannot be computed: {error}") from None
+    return {name: np.asarray(array) for name, array in zip(names, made, strict=True)}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from fusectl.program import Program
 from fusectl.render.options import Options
 from fusectl.report.types import Report
 
-__all__ = ["FORMATS", "Options", "Renderer", "pieces", "render"]
+__all__ = ["FORMATS", "Options", "Renderer", "pieces", "program_text", "render"]
 
 Renderer = Callable[[Report, Options], str | Iterable[bytes]]
 
@@ -46,6 +47,19 @@ def _remarks(report: Report, options: Options) -> str:
     from fusectl.render.remarks import to_remarks
 
     return to_remarks(report, options)
+
+
+def program_text(program: Program, full: bool = False) -> str:
+    """Return a program for people as a string, without colour."""
+    import io
+
+    from rich.console import Console
+
+    from fusectl.render.program import render_program
+
+    file = io.StringIO()
+    render_program(program, Console(file=file, width=80, color_system=None), full)
+    return file.getvalue()
 
 
 FORMATS: dict[str, Renderer] = {

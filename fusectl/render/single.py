@@ -6,6 +6,7 @@ from rich.cells import cell_len
 
 from fusectl.render.causes import KINDS, alike, kind, told
 from fusectl.render.chains import form_of
+from fusectl.render.difference import add_instructions
 from fusectl.render.edges import edge
 from fusectl.render.sheet import Part, Sheet
 from fusectl.render.wording import count, observed, remedy, slug, statement
@@ -28,9 +29,13 @@ def add_single(sheet: Sheet, decision: Decision, report: Report, why: bool) -> N
     sheet.add(*_about(decision, report), indent=2, hang=2)
     if why:
         _add_tree(sheet, decision)
+        add_instructions(sheet, decision)
         return
     for finding in told(decision):
         _add_finding(sheet, decision, finding)
+    if decision.verdict == "fuse":
+        _add_notes(sheet, decision)
+    add_instructions(sheet, decision)
 
 
 def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:
@@ -47,6 +52,13 @@ def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:
         sheet.add(more, indent=4)
     if helped:
         sheet.add(*helped, indent=4)
+
+
+def _add_notes(sheet: Sheet, decision: Decision) -> None:
+    """Add how a requirement holds, where that is worth reading."""
+    for finding in decision.findings:
+        if finding.status == "pass" and finding.subject:
+            sheet.add((slug(finding), "cyan"), f": {observed(finding)}", indent=2, hang=2)
 
 
 def _about(decision: Decision, report: Report) -> list[Part]:

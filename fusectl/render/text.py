@@ -7,6 +7,7 @@ import io
 from rich.console import Console
 
 from fusectl.render.causes import fixes, kept_groups
+from fusectl.render.difference import add_programs
 from fusectl.render.fused import add_fused
 from fusectl.render.kept import add_kept
 from fusectl.render.matters import add_matters, first_causes
@@ -42,6 +43,7 @@ def render_text(report: Report, console: Console, options: Options | None = None
     if options.uncovered:
         add_uncovered(tail, report)
     listed = len(tail)
+    add_programs(tail, report)
     add_tail(tail, report)
     if single:
         for decision in report.decisions:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fusectl import __version__
 from fusectl.checks import Check, Outcome
@@ -14,6 +15,7 @@ from fusectl.errors import Span
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 from fusectl.reasons import REASONS
 from fusectl.report.layers import STRUCTURE, Item, Layers, mark
+from fusectl.report.programs import instructions, programs
 from fusectl.report.structure import Neighbourhoods, structures
 from fusectl.report.types import (
     SCHEMA,
@@ -36,15 +38,24 @@ from fusectl.report.uncovered import open_edges, uncovered
 from fusectl.tables.operators import Operators
 from fusectl.tables.targets import Target
 
+if TYPE_CHECKING:
+    from fusectl.lower.difference import Difference, Lines
 
-def build(model: ModelView, target: Target, operators: Operators, runs: Iterable[Run]) -> Report:
-    """Make the report of all scopes.
+
+def build(
+    model: ModelView,
+    target: Target,
+    operators: Operators,
+    runs: Iterable[Run],
+    lowered: Difference | None = None,
+) -> Report:
+    """Make the report of all scopes; ``lowered`` is what the fusions change in the program.
 
     Raises UnequalError where equal layers were taken out of the model and it has to be whole.
     """
     runs = list(runs)
     layers = Layers(model.graphs[0], model.repeat) if model.repeat else None
-    builder = _Builder(layers)
+    builder = _Builder(layers, lowered.lines if lowered is not None else {})
     decisions = builder.decisions(runs)
     pairs = uncovered(open_edges(runs, operators, builder.node), layers)
     notes = [NoteRecord(n.level, n.text, n.subject) for n in model.notes]  # type: ignore[arg-type]
@@ -59,6 +70,7 @@ def build(model: ModelView, target: Target, operators: Operators, runs: Iterable
         builder.eliminated(runs),
         pairs,
         decisions,
+        programs(lowered) if lowered is not None else None,
     )
 
 
@@ -94,8 +106,9 @@ def _likeness(around: Neighbourhoods, ruling: Ruling) -> str:
 
 
 class _Builder:
-    def __init__(self, layers: Layers | None) -> None:
+    def __init__(self, layers: Layers | None, lines: Mapping[str, Lines]) -> None:
         self._layers = layers
+        self._lines = lines
         self._nodes: dict[int, NodeRef] = {}
         self._scopes: dict[int, tuple[StepRecord, ...]] = {}
         self._passes: dict[int, Finding] = {}
@@ -159,6 +172,7 @@ class _Builder:
             tuple([self._finding(checked) for checked in ruling.checked]),
             self._fused(ruling),
             source or None,
+            instructions=instructions(self._lines.get(ruling.id)),
         )
 
     def _id(self, known: str) -> str:

@@ -84,6 +84,36 @@ class FusedNode(Record, frozen=True, gc=False):
     function: str
 
 
+class Instructions(Record, frozen=True, gc=False):
+    """The instructions of the nodes apart (``before``) and of the fused form (``after``).
+
+    ``would``: the pair is kept, and this is what the fused form would have been. ``trouble``
+    says why there are no instructions.
+    """
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    would: bool
+    trouble: str
+
+
+class Cost(Record, frozen=True, gc=False):
+    """What a program costs: instructions by opcode, bytes moved, the highest byte in use."""
+
+    instructions: int
+    opcodes: dict[str, int]
+    moved: dict[str, int]
+    peak: dict[str, int]
+
+
+class Programs(Record, frozen=True, gc=False):
+    """The main graph's program without and with the fusions; ``trouble``: why there is none."""
+
+    unfused: Cost | None
+    fused: Cost | None
+    trouble: str
+
+
 class Decision(Record, frozen=True, gc=False):
     """A candidate with all its findings and a verdict."""
 
@@ -104,7 +134,7 @@ class Decision(Record, frozen=True, gc=False):
     fused_node: FusedNode | None = None
     source: str | None = None
     ledger: None = None
-    instructions: None = None
+    instructions: Instructions | None = None
 
     @property
     def blockers(self) -> tuple[Finding, ...]:
@@ -183,6 +213,7 @@ class Report(Record, frozen=True, gc=False):
     eliminated: tuple[Eliminated, ...]
     uncovered: tuple[Uncovered, ...]
     decisions: tuple[Decision, ...]
+    programs: Programs | None = None
 
     def json(self, indent: int = 0) -> bytes:
         """Return the report as JSON, the same bytes for the same input."""

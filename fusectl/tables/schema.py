@@ -264,7 +264,7 @@ class Grouping:
 
     groups: tuple[Literal["one", "many", "depthwise"], ...] = ()
     max_stride: int = 0
-    splits: tuple[str, ...] = ()
+    splits: tuple[Literal["none", "m", "n", "k"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +410,7 @@ class PassDoc:
     layout: Layout | None = None
     fuse: tuple[Text, ...] | None = None
     order: Literal["file", "depth-first"] = "file"
+    group: Literal["auto", ""] = ""
     repeat: Literal["once", "fixpoint"] = "once"
     opset: Range = field(default_factory=Range)
     source: str = ""
@@ -442,6 +443,35 @@ class AuditDoc:
 
 
 @dataclass(frozen=True, slots=True)
+class Template:
+    """The instructions of one kind of call: each line is ``OPCODE what [operand]``.
+
+    ``setup`` runs once in front of a call with post-processing, ``tile`` for every tile.
+    ``direct`` lists functions that take no table.
+    """
+
+    span: Span
+    operators: tuple[Text, ...] = ()
+    setup: tuple[Text, ...] = ()
+    tile: tuple[Text, ...] = ()
+    direct: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """How the machine runs a graph: how it holds values, and a template per kind of call."""
+
+    span: Span
+    templates: dict[str, Template]
+    held: dict[str, str] = field(default_factory=dict)
+    intermediate: tuple[str, ...] = ("float16",)
+    codes: tuple[str, ...] = ()
+    header_banks: int = 1
+    align: int = 64
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetDoc:
     """One target file as written."""
 
@@ -456,4 +486,5 @@ class TargetDoc:
     inline: bool = False
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = field(default_factory=dict)
+    lowering: Lowering | None = None
     sources: dict[str, str] = field(default_factory=dict)

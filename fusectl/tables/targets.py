@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fusectl.errors import Problem, Span, TableError, did_you_mean
+from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
+from fusectl.tables.lowering import check_templates
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Rule, check_requirements
-from fusectl.tables.schema import AuditDoc, Memory, PassDoc, PathDoc, TargetDoc, Tolerance
+from fusectl.tables.schedule import Schedule
+from fusectl.tables.schema import (
+    AuditDoc,
+    Lowering,
+    Memory,
+    PassDoc,
+    PathDoc,
+    TargetDoc,
+    Tolerance,
+)
 from fusectl.tables.words import Words
 from fusectl.tables.writes import check_writes
 from fusectl.yamlsrc import Mapping as YamlMapping
@@ -42,6 +52,32 @@ class Target:
     covered: frozenset[str] = frozenset()
     audit: AuditDoc | None = None
     inline: bool = False
+    schedule: Schedule = field(default_factory=dict)
+    lowering: Lowering | None = None
+
+    @property
+    def on_chip(self) -> int | None:
+        """The on-chip memory in bytes, or None where the target states none."""
+        return size(self.memory.on_chip.value) if self.memory.on_chip else None
+
+    @property
+    def grouping(self) -> int | None:
+        """The place of the pass that groups, or None: the target does not group."""
+        return next((i for i, p in enumerate(self.passes) if p.group), None)
+
+    def fuses_at(self, rule: str) -> int | None:
+        """Return the place of the first pass that runs a rule."""
+        found = (i for i, p in enumerate(self.passes) if any(t.value == rule for t in p.fuse or ()))
+        return next(found, None)
+
+    def scheduled(self, schedule: Schedule) -> Target:
+        """Return the target with a schedule that overrides its tiler. Raises UsageError."""
+        if self.grouping is None:
+            raise UsageError(
+                f"target {self.id} has no group pass, so a schedule would change nothing; "
+                "use a target with group: auto"
+            )
+        return replace(self, schedule=schedule)
 
     def path(self, rule: str) -> PathDoc | None:
         """Return the target's capability for a rule, or None: no pass of it runs the rule."""
@@ -100,9 +136,18 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
             "retype": step.retype,
             "layout": step.layout,
             "fuse": step.fuse,
+            "group": step.group or None,
         }
         if sum(k is not None for k in kinds.values()) != 1:
             reader.fail(step.span, f"a pass is exactly one of {', '.join(kinds)}")
+    groups = [p for p in doc.passes if p.group]
+    if groups and doc.memory.on_chip is None and doc.extends is None:
+        message = "group: auto needs memory: on_chip"
+        reader.fail(groups[0].span, message, "say how much a tile may take")
+    if doc.lowering is not None:
+        check_templates(doc.lowering, reader)
+    for step in groups[1:]:
+        reader.fail(step.span, "a target groups once: there is a second group pass")
 
 
 def resolve(
@@ -120,13 +165,14 @@ def resolve(
     ids = {r.id: r for r in rules}
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = {}
-    memory, equivalence, audit = Memory(), None, None
+    memory, equivalence, audit, lowering = Memory(), None, None, None
     for step in reversed(chain):
         passes = step.passes or passes
         paths.update(step.paths)
         memory = step.memory if step.memory != Memory() else memory
         equivalence = step.equivalence or equivalence
         audit = step.audit or audit
+        lowering = step.lowering or lowering
     _check_names(doc, passes, paths, ids, problems)
     words = Words(operators)
     for own in doc.passes:
@@ -134,6 +180,8 @@ def resolve(
     for name, path in doc.paths.items():
         words.check_path(name, path, problems)
         check_requirements(path.require, set(checks), problems)
+    if doc.lowering is not None:
+        words.check_lowering(doc.lowering, problems)
     if problems:
         raise TableError(problems)
     named = {t.value for p in passes for t in (p.fuse or ())}
@@ -152,6 +200,7 @@ def resolve(
         frozenset(t.value for p in passes for t in p.fuse or ()),
         audit,
         any(d.inline for d in chain),
+        lowering=lowering,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fusectl.errors import Problem, Span, did_you_mean
 from fusectl.graph.types import DTYPES
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import PassDoc, PathDoc
+from fusectl.tables.schema import Lowering, PassDoc, PathDoc
 
 _THROUGH = "leading-units"
 
@@ -40,6 +40,14 @@ class Words:
         dtypes += [t for types in path.types.values() for t in types]
         dtypes += [t for use in (path.functions or {}).values() for t in use.dtypes]
         self._types(dtypes, path.span, name, problems)
+
+    def check_lowering(self, lowering: Lowering, problems: list[Problem]) -> None:
+        """Check the operators and element types of a lowering."""
+        for name, template in lowering.templates.items():
+            for text in template.operators:
+                self._op(text.value, text.span, f"lowering: {name}", problems)
+        held = [*lowering.held, *lowering.held.values(), *lowering.codes, *lowering.intermediate]
+        self._types(held, lowering.span, "lowering", problems)
 
     def _op(self, op: str, span: Span, where: str, problems: list[Problem]) -> None:
         if op not in self._ops and "." not in op:

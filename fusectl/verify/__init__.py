@@ -1,1 +1,1 @@
-"""Holds a model and its fused form against each other by running both."""
+"""Whether a fused form computes what the original nodes compute."""

@@ -107,6 +107,16 @@ def report_of(path: Path, target: str) -> "Report":
     return api.explain(path, target=target)
 
 
+def report_for(case: Case, folder: Path) -> "Report":
+    """The report on a case's model; its schedule, if it has one, is written into the folder."""
+    expectation = case.expectation
+    if expectation.schedule is None:
+        return report_of(case.path, expectation.target)
+    schedule = folder / "schedule.yaml"
+    schedule.write_bytes(msgspec.yaml.encode(expectation.schedule))
+    return api.explain(case.path, target=expectation.target, schedule=schedule)
+
+
 @cache
 def shipped_targets() -> frozenset[str]:
     """The targets that there are."""
@@ -118,8 +128,6 @@ def reason_to_skip(case: Case) -> str | None:
     expectation = case.expectation
     if expectation.target not in shipped_targets():
         return f"target {expectation.target} is not shipped"
-    if expectation.schedule is not None:
-        return "needs --schedule"
     needs = expectation.needs
     if needs is None or needs in load_met_needs():
         return None

@@ -1,5 +1,7 @@
 """Small models with hand-written answers: each expectation is one test."""
 
+from pathlib import Path
+
 import pytest
 
 from fusectl import api
@@ -12,7 +14,7 @@ from tests.cases.expectations import (
     load_met_needs,
     load_pending,
     reason_to_skip,
-    report_of,
+    report_for,
 )
 
 CASES = load_cases()
@@ -34,12 +36,12 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
 
 
 @pytest.mark.parametrize("case", _parameters())
-def test_expectation(case: Case) -> None:
+def test_expectation(case: Case, tmp_path: Path) -> None:
     skip = reason_to_skip(case)
     if skip:
         pytest.skip(skip)
     expectation = case.expectation
-    wrong = complaint(report_of(case.path, expectation.target), expectation)
+    wrong = complaint(report_for(case, tmp_path), expectation)
     assert wrong is None, (
         f"{case.file}, {expectation.target}, {expectation.value} -> {expectation.consumer}: "
         f"expected {expectation.summary()}, {wrong}"

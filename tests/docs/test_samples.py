@@ -19,11 +19,12 @@ WHAT_THEY_SHOW = {
     "multi-user": ("multi-user", "graph-output"),
     "already-fused": ("already-fused",),
     "unsupported-grouping": ("unsupported-grouping",),
+    "split": ("unsupported-grouping",),
 }
 LARGEST = 8_000
 """Bytes; a sample is read, not scrolled through."""
 
-FILES = sorted(SAMPLES.iterdir())
+FILES = sorted(SAMPLES.glob("*.onnxtxt"))
 on_each = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
@@ -38,6 +39,14 @@ def _with_batch(batch: int) -> onnx.ModelProto:
 
 def test_every_sample_has_its_answer_here() -> None:
     assert {p.stem for p in FILES} == {*WHAT_THEY_SHOW, NETWORK.stem}
+
+
+def test_a_schedule_stands_beside_its_model_which_fuses_without_it() -> None:
+    schedules = [p for p in SAMPLES.iterdir() if p not in FILES]
+    assert [p.name for p in schedules] == ["split.yaml"]
+    for path in schedules:
+        report = api.explain(path.with_suffix(".onnxtxt"), target="lut-npu")
+        assert report.summary.keep == 0
 
 
 @on_each
@@ -71,7 +80,12 @@ def test_sample_can_be_read(path: Path) -> None:
 @pytest.mark.parametrize("name", WHAT_THEY_SHOW)
 def test_sample_shows_what_it_is_for(name: str) -> None:
     """The last edge of each is what it is about: nothing else stands in its way."""
-    report = api.explain(SAMPLES / f"{name}.onnxtxt", target="lut-npu")
+    schedule = SAMPLES / f"{name}.yaml"
+    report = api.explain(
+        SAMPLES / f"{name}.onnxtxt",
+        target="lut-npu",
+        schedule=schedule if schedule.exists() else None,
+    )
     last = report.decisions[-1]
     assert tuple(f.reason for f in last.blockers) == WHAT_THEY_SHOW[name]
     assert all(f.status != "unknown" for f in last.findings)

@@ -1,0 +1,244 @@
+"""Every decision on a machine that has a program: the nodes apart against the fused form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fusectl.decide import Ruling, Run
+from fusectl.graph.constants import Array, Unreadable
+from fusectl.graph.evaluate import evaluate_node
+from fusectl.graph.overlay import Group, Overlay
+from fusectl.graph.view import Node
+from fusectl.lower import Unlowerable, lower_work
+from fusectl.lower.chain import chain
+from fusectl.lower.jobs import Job, Value, Work
+from fusectl.lower.plan import Planner
+from fusectl.program import Encoding, Program
+from fusectl.simulate import Machine, Trap
+from fusectl.tables.operators import Operators
+from fusectl.tables.schema import Tolerance
+from fusectl.tables.targets import Target
+from fusectl.verify.epilogue import Proof, prove
+from fusectl.verify.groups import CENTRE, ENDS, HALF_STEP, draw, half_steps, spread
+from fusectl.verify.host import ReferenceHost
+
+GROUPS = (CENTRE, ENDS, HALF_STEP)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupResult:
+    """One group of inputs. ``inputs``: sums that it is about; how many results differ or are too
+    far from the reference evaluator, and the largest distance."""
+
+    group: str
+    inputs: int
+    different: int
+    beyond: int
+    worst: float
+
+
+@dataclass(frozen=True, slots=True)
+class MachineResult:
+    """What was found about one decision.
+
+    ``exact``: the two paths have to agree bit by bit; a bias that starts the accumulators rounds
+    once less and is held to the bound alone. ``proof`` is that of the epilogue given U, and
+    ``proof_beyond`` counts codes whose result is too far from the reference. ``trouble`` says why
+    nothing was found.
+    """
+
+    decision: str
+    value: str
+    exact: bool
+    groups: tuple[GroupResult, ...] = ()
+    proof: Proof | None = None
+    proof_beyond: int = 0
+    trouble: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs and nothing is too far."""
+        if self.trouble or self.proof_beyond or (self.proof is not None and not self.proof.holds):
+            return False
+        return not any(g.beyond or (self.exact and g.different) for g in self.groups)
+
+
+def verify_machine(
+    run: Run, target: Target, operators: Operators, groups: tuple[str, ...] = GROUPS
+) -> Iterator[MachineResult]:
+    """Yield a result for every decision of a scope that fuses."""
+    planner = Planner(run.overlay, run.rulings, target, operators)
+    for seed, ruling in enumerate(r for r in run.rulings if r.accepted and r.group is not None):
+        found = ruling.candidate
+        exact = found.rule.slots.takes == "post"
+        try:
+            yield _Check(ruling, planner, target, seed).result(exact, groups)
+        except (Unlowerable, Unreadable, Trap) as error:
+            yield MachineResult(ruling.id, found.value, exact, trouble=str(error))
+
+
+class _Check:
+    """One decision, lowered both ways."""
+
+    def __init__(self, ruling: Ruling, planner: Planner, target: Target, seed: int) -> None:
+        self.ruling = ruling
+        self.overlay: Overlay = planner.overlay
+        self.target = target
+        self.seed = seed
+        if ruling.group is None:
+            raise Unlowerable("nothing was fused")
+        # The last reader of a function's result may be a quantiser that the function does.
+        behind = [chain(g, planner.rulings) for g in _quantisers(ruling, planner)[:1]]
+        links = [chain(g, planner.rulings) for g in ruling.candidate.parts]
+        links.sort(key=lambda c: c.order)
+        self.apart = planner.alone([*links, *behind])
+        self.fused = planner.alone([chain(ruling.group, planner.rulings), *behind])
+        self.programs = (
+            lower_work(self.fused, target, "", fused=True),
+            lower_work(self.apart, target, "", fused=False),
+        )
+        self.nodes = [*ruling.nodes, *(n for c in behind for n in c.nodes)]
+        self.output = self.fused.jobs[-1].writes[0]
+        self.coded = self.fused.jobs[-1].coded
+
+    def result(self, exact: bool, groups: tuple[str, ...]) -> MachineResult:
+        value = self.ruling.candidate.value
+        found = tuple(self._group(g) for g in groups)
+        job: Job = self.fused.jobs[0]
+        if job.activation is None:
+            return MachineResult(self.ruling.id, value, exact, found)
+        proof = prove(job.activation, job.coded, self.target)
+        beyond = self._epilogue_beyond(proof, job.coded)
+        return MachineResult(self.ruling.id, value, exact, found, proof, beyond)
+
+    def _feeds(self) -> dict[str, Array]:
+        made: dict[str, Array] = {}
+        for work in (self.fused, self.apart):
+            for name, value in work.values.items():
+                if value.role == "constant":
+                    made[name] = _held(self.overlay.array(name), value)
+                elif value.role == "input" and name not in made:
+                    made[name] = draw(value.shape, value.dtype, self.seed + len(made))
+        return made
+
+    def _group(self, group: str) -> GroupResult:
+        feeds = self._feeds()
+        call = self.programs[1].descriptors[0]
+        count = 0
+        if group == HALF_STEP:
+            if self.overlay.is_constant(call.reads[0]):
+                return GroupResult(group, 0, 0, 0, 0.0)
+            feeds, count = half_steps(feeds, call, self.seed)
+        else:
+            sums = self._sums(feeds)
+            if not self.overlay.is_constant(call.reads[0]):
+                feeds = spread(feeds, call.reads[0], sums, group)
+            count = int(sums.size)
+        fused = self._run(self.programs[0], feeds)
+        apart = self._run(self.programs[1], feeds)
+        width = fused.dtype.itemsize
+        bits = fused.view(np.uint8).reshape(-1, width) != apart.view(np.uint8).reshape(-1, width)
+        beyond, worst = self._beyond(fused, feeds)
+        return GroupResult(group, count, int(bits.any(axis=1).sum()), beyond, worst)
+
+    def _sums(self, feeds: dict[str, Array]) -> Array:
+        """Return what the product alone makes of the inputs."""
+        machine = Machine(self.programs[1], ReferenceHost(self.overlay))
+        machine.run(feeds)
+        name = self.programs[1].descriptors[0].writes[0]
+        record = machine.memory.records[name]
+        if record.role == "output" or len(self.programs[1].descriptors) < 2:
+            return machine.get(name)
+        # The value may have been overwritten by its reader: compute it once more, alone.
+        work = Work(self.apart.jobs[:1], self.apart.values, self.apart.views)
+        values = {n: v for n, v in work.values.items() if n in (*work.jobs[0].reads, name)}
+        alone = lower_work(Work(work.jobs, values), self.target, "", fused=False)
+        machine = Machine(alone)
+        machine.run(feeds)
+        return machine.get(name)
+
+    def _run(self, program: Program, feeds: dict[str, Array]) -> Array:
+        return Machine(program, ReferenceHost(self.overlay)).run(feeds)[self.output]
+
+    def _beyond(self, made: Array, feeds: dict[str, Array]) -> tuple[int, float]:
+        """Compare with the reference evaluator, which computes in single precision at least."""
+        wide = {n: a.astype(np.float32) if a.dtype == np.float16 else a for n, a in feeds.items()}
+        quantised = self.coded is not None and self.coded.scale is not None
+        last = self.ruling.candidate.consumer.outputs[0] if quantised else self.output
+        for node in self.nodes:
+            if last in wide:
+                break
+            wide |= _wide(evaluate_node(node, _named(node, wide, self.overlay), self.overlay.view))
+        return self._too_far(made, wide[last], self.coded)
+
+    def _too_far(self, made: Array, reference: Array, coded: Encoding | None) -> tuple[int, float]:
+        exact = reference.astype(np.float64).reshape(-1)
+        numbers = made.astype(np.float64).reshape(-1)
+        slack = 0.0
+        if coded is not None and coded.scale is not None:
+            numbers = (numbers - coded.zero_point) * coded.scale
+            low, high = ((c - coded.zero_point) * coded.scale for c in _LIMITS[coded.dtype])
+            exact, slack = np.clip(exact, low, high), coded.scale / 2
+        far = np.abs(numbers - exact)
+        bound = self.target.equivalence
+        limit = bound if isinstance(bound, Tolerance) else Tolerance()
+        # What half precision cannot hold is infinite in the machine, and no matter of the fusion.
+        finite = np.abs(exact) <= _LARGEST
+        beyond = (far > limit.abs + limit.rel * np.abs(exact) + slack) & finite
+        return int(beyond.sum()), float(np.max(far, where=finite, initial=0.0))
+
+    def _epilogue_beyond(self, proof: Proof, coded: Encoding | None) -> int:
+        node = self.ruling.candidate.consumer.node
+        numbers: npt.NDArray[np.float32] = proof.numbers.astype(np.float32)
+        with np.errstate(over="ignore"):
+            made = evaluate_node(node, {node.inputs[0]: numbers}, self.overlay.view)
+        results = proof.results
+        if coded is not None and coded.scale is not None:
+            results = np.rint(results / coded.scale) + coded.zero_point
+        return self._too_far(results, next(iter(made.values())), coded)[0]
+
+
+_LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
+_LARGEST = 65504.0
+
+
+def _held(array: Array, value: Value) -> Array:
+    """Return a constant as the machine holds it, in the model's type.
+
+    How it is held is the same fused or not, so both paths and the reference read the same.
+    """
+    if value.encoding.dtype != "float16" or array.dtype.kind != "f":
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(np.float16).astype(array.dtype)
+
+
+def _quantisers(ruling: Ruling, planner: Planner) -> list[Group]:
+    """Return the quantisers that read the result of a function."""
+    group = ruling.group
+    if group is None or "post" not in group.slots:
+        return []
+    readers = (user for user, slot in planner.overlay.users(group.outputs[0]) if slot == 0)
+    return [g for g in readers if planner.operators.acts_as(g.op) == "QuantizeLinear"]
+
+
+def _named(node: Node, values: dict[str, Array], overlay: Overlay) -> dict[str, Array]:
+    """Return a node's inputs: given, computed so far, or constants that no program read."""
+    found: dict[str, Array] = {}
+    for name in node.inputs:
+        if not name:
+            continue
+        real = overlay.alias.get(name, name)
+        array = values.get(name, values.get(real))
+        found[name] = overlay.array(real) if array is None else array
+        if found[name].dtype == np.float16:
+            found[name] = found[name].astype(np.float32)
+    return found
+
+
+def _wide(made: dict[str, Array]) -> dict[str, Array]:
+    return {n: a.astype(np.float32) if a.dtype == np.float16 else a for n, a in made.items()}
