@@ -133,6 +133,8 @@ def compare(row: Row, base: Account, after: Account, names: Names | None) -> Row
 def _key(answer: Answer, names: Names) -> Key:
     edge = answer.edge
     scope = "/".join(f"{s.attr or s.function}" for s in edge.consumer.graph)
+    if any(s.function for s in edge.consumer.graph):
+        names = str  # `renamed` leaves the bodies of functions alone
     return answer.rule, scope, names(edge.value), names(edge.consumer.output)
 
 
