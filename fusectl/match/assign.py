@@ -7,7 +7,7 @@ behind it: what stands in the gap is told, and what lies behind it is found.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fusectl.graph.overlay import Group, Overlay
@@ -35,7 +35,6 @@ class Search:
     shape: Shape
     overlay: Overlay
     operators: Operators
-    taken: Container[int]
     most: int
     tries: int = 0
     best: Near | None = None
@@ -98,8 +97,7 @@ class Search:
         return matched - wrong < self.shape.least
 
     def _free(self, group: Group) -> bool:
-        used = id(group) in self.used or id(group.last) in self.taken
-        return not used and not group.fused
+        return id(group) not in self.used and not group.fused
 
     def _next(self, left: tuple[int, ...]) -> tuple[int, list[Group], bool] | None:
         """Choose an open node that touches a bound value: the groups that make or read it.
@@ -280,6 +278,9 @@ class Search:
 
     def _judge(self, missed: int) -> None:
         """Keep the assignment if it is the nearest one so far."""
+        if not missed:
+            # A whole match, of which another one that shares a node is told.
+            self.best, self.most = None, 0
         if not missed or self._far(missed) or self._arbitrary(missed):
             return
         bound = self._certain()

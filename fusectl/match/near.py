@@ -20,7 +20,7 @@ def near_misses(
 ) -> list[Near]:
     """Return the partial matches of a rule's spellings, the nearest first; they may overlap.
 
-    Nodes in ``taken`` (by identity) belong to whole matches, and nothing is missed there.
+    No search starts from nodes in ``taken`` (by identity): they belong to whole matches.
     """
     places = [
         (shape, index, group, most)
@@ -37,7 +37,7 @@ def near_misses(
             most = min(level, allowed, solved.get(id(group), level))
             if most <= before:
                 continue
-            search = Search(shape, overlay, operators, taken, most)
+            search = Search(shape, overlay, operators, most)
             best = search.run(index, Role(group, group.last))
             if best is not None:
                 found.append(best)

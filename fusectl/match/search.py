@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence, Set
 
 from fusectl.graph.overlay import Overlay
 from fusectl.match.candidate import Candidate, Miss, Role
@@ -47,13 +47,13 @@ def find_near(
     target: Target,
     overlay: Overlay,
     operators: Operators,
-    taken: Container[int],
+    taken: Set[int],
 ) -> Iterator[Candidate]:
     """Yield the nearest miss for each place, over all spellings of a rule.
 
     Nodes in ``taken`` (by identity) belong to whole matches, and nothing is missed there.
     """
-    told: set[int] = set()
+    told = set(taken)
     for near in near_misses(patterns, overlay, operators, taken):
         mine = {id(r.node) for r in near.roles if r is not None}
         if mine & told:
