@@ -26,7 +26,7 @@ def _array(candidate: Candidate, name: str) -> Array | None:
         return None
 
 
-@check("implied-by-codes", "clip")
+@check("implied-by-codes", "clip", takes=("limit", "scale", "zero"))
 def implied_by_codes(candidate: Candidate, args: Args) -> Outcomes:
     """The quantiser's codes imply the limit: its bounds quantise to the first and last code."""
     role = candidate.role_of(str(args["limit"]))
@@ -76,7 +76,7 @@ def _bound(value: object, default: float) -> float:
     return default if value is None else float(str(value))
 
 
-@check("same-encoding", "requantize")
+@check("same-encoding", "requantize", takes=("scales", "zeros"))
 def same_encoding(candidate: Candidate, args: Args) -> Outcomes:
     """Scale and zero point are the same in front of the operator and behind it."""
     overlay = candidate.overlay
@@ -133,7 +133,7 @@ def _codes_return(candidate: Candidate, dtype: str, args: Args) -> bool:
     return bool(np.array_equal(np.clip(again, first, last), codes))
 
 
-@check("positive-scale", "constant-value")
+@check("positive-scale", "constant-value", takes=("scale",))
 def positive_scale(candidate: Candidate, args: Args) -> Outcomes:
     """The scale is positive, so that codes stand in the order of the numbers they mean."""
     name = str(args["scale"])

@@ -25,7 +25,7 @@ def _role(candidate: Candidate, args: Args, name: str) -> Role | None:
     return candidate.role_of(_one(args, name))
 
 
-@check("constants-fit", "shape")
+@check("constants-fit", "shape", takes=("into",))
 def constants_fit(candidate: Candidate, args: Args) -> Outcomes:
     """The constants of the pattern do not make the value larger."""
     overlay = candidate.overlay
@@ -49,7 +49,7 @@ def constants_fit(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-@check("floating", "inexact")
+@check("floating", "inexact", takes=("of",))
 def floating(candidate: Candidate, args: Args) -> Outcomes:
     """The values are floating point: integers round in between."""
     value = candidate.bound.get(_one(args, "of"), "")
@@ -65,7 +65,7 @@ def floating(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("same-axes", "attribute")
+@check("same-axes", "attribute", takes=("a", "b"))
 def same_axes(candidate: Candidate, args: Args) -> Outcomes:
     """The two reductions are taken over the same axes."""
     a, b = _role(candidate, args, "a"), _role(candidate, args, "b")
@@ -91,7 +91,7 @@ def _axes(candidate: Candidate, role: Role, rank: int) -> tuple[int, ...]:
     return tuple(sorted(a % rank if rank else a for a in raw))
 
 
-@check("inference-mode", "attribute")
+@check("inference-mode", "attribute", takes=("node",))
 def inference_mode(candidate: Candidate, args: Args) -> Outcomes:
     """The normalisation uses stored statistics, one per channel."""
     role = _role(candidate, args, "node")
@@ -129,7 +129,7 @@ def bounds_known(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-@check("bias-scale", "requantize")
+@check("bias-scale", "requantize", takes=("bias", "x", "w"))
 def bias_scale(candidate: Candidate, args: Args) -> Outcomes:
     """The bias has the scale of the accumulator: input scale times weight scale."""
     names = [_one(args, n) for n in ("bias", "x", "w")]
@@ -154,7 +154,7 @@ def bias_scale(candidate: Candidate, args: Args) -> Outcomes:
     return None
 
 
-@check("channel-scale", "attribute")
+@check("channel-scale", "attribute", takes=("weight", "reader"))
 def channel_scale(candidate: Candidate, args: Args) -> Outcomes:
     """A scale per axis runs along the output channels of the weight, unblocked."""
     role, reader = _role(candidate, args, "weight"), _role(candidate, args, "reader")

@@ -12,7 +12,7 @@ def _role(candidate: Candidate, args: Args, name: str) -> Role | None:
     return candidate.role_of(value if isinstance(value, str) else value[0])
 
 
-@check("swaps-last-two", "attribute")
+@check("swaps-last-two", "attribute", takes=("node",))
 def swaps_last_two(candidate: Candidate, args: Args) -> Outcomes:
     """The permutation exchanges the last two axes and moves nothing else."""
     role = _role(candidate, args, "node")
@@ -38,7 +38,7 @@ def swaps_last_two(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("pads-spatial", "attribute")
+@check("pads-spatial", "attribute", takes=("node",))
 def pads_spatial(candidate: Candidate, args: Args) -> Outcomes:
     """Only spatial axes are padded, and none is cropped."""
     role = _role(candidate, args, "node")
@@ -74,7 +74,7 @@ def pads_spatial(candidate: Candidate, args: Args) -> Outcomes:
 _NEUTRAL = {"MaxPool": float("-inf")}
 
 
-@check("pad-value", "constant-value")
+@check("pad-value", "constant-value", takes=("node", "reader"))
 def pad_value(candidate: Candidate, args: Args) -> Outcomes:
     """The padding value is the one that the reader pads with."""
     role, reader = _role(candidate, args, "node"), _role(candidate, args, "reader")
@@ -109,7 +109,7 @@ def pad_value(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("rotates-halves", "attribute")
+@check("rotates-halves", "attribute", takes=("first", "second", "joined", "of"))
 def rotates_halves(candidate: Candidate, args: Args) -> Outcomes:
     """The two parts are the first and the second half of the last axis, joined along it."""
     overlay = candidate.overlay

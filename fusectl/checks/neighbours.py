@@ -21,7 +21,7 @@ def _listed(candidate: Candidate, group: Group, args: Args) -> bool:
     return group.op in ops or candidate.operators.acts_as(group.op) in ops
 
 
-@check("not-made-by", "unsupported-op")
+@check("not-made-by", "unsupported-op", takes=("values", "ops"))
 def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
     """The operands are not made by an operator that this path does not start from."""
     found = []
@@ -41,7 +41,7 @@ def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-@check("not-read-by", "unsupported-op")
+@check("not-read-by", "unsupported-op", takes=("values", "ops"))
 def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
     """The result is not read by an operator that this path leaves it to."""
     found = []

@@ -50,7 +50,8 @@ class Check:
 
     ``concerns`` tells from a pattern and a path alone whether there is anything to check, once for
     all candidates of them; ``needs`` names what a candidate must have for that: barriers, nodes of
-    the pattern that are missing, or something that the caller asked for.
+    the pattern that are missing, or something that the caller asked for. ``takes`` names the
+    arguments that ``require`` may give; one that may be left out ends in ``?``.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Check:
     run: Function
     concerns: Concern | None = None
     needs: Needs = ""
+    takes: tuple[str, ...] = ()
 
 
 CHECKS: dict[str, Check] = {}
@@ -86,7 +88,11 @@ TARGET: tuple[str, ...] = (
 
 
 def check(
-    name: str, reason: str, concerns: Concern | None = None, needs: Needs = ""
+    name: str,
+    reason: str,
+    concerns: Concern | None = None,
+    needs: Needs = "",
+    takes: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
     """Register a function as the check ``name``, which gives ``reason`` where it does not hold."""
     if reason not in REASONS:
@@ -94,21 +100,21 @@ def check(
 
     def register(function: Function) -> Function:
         requirement = (function.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        CHECKS[name] = Check(name, reason, requirement, function, concerns, needs)
+        CHECKS[name] = Check(name, reason, requirement, function, concerns, needs, takes)
         return function
 
     return register
 
 
-def known_names() -> frozenset[str]:
-    """Return every name that ``require`` may use, third-party checks included."""
+def known_names() -> dict[str, tuple[str, ...]]:
+    """Return all that ``require`` may use, with arguments, third-party checks included."""
     for entry in metadata.entry_points(group="fusectl.checks"):
         if entry.name not in CHECKS:
             try:
                 entry.load()
             except Exception as error:  # a plug-in may fail in any way; its author has to know
                 raise UsageError(f"the check {entry.name} of {entry.value}: {error}") from error
-    return frozenset((*CHECKS, *GROUPS))
+    return {**dict.fromkeys(GROUPS, ()), **{name: c.takes for name, c in CHECKS.items()}}
 
 
 def fail(subject: str, observed: str, help: str = "", where: Span | None = None) -> Outcome:

@@ -19,7 +19,7 @@ def read_value(candidate: Candidate) -> str:
     return candidate.between[-1].group.outputs[0] if candidate.between else candidate.value
 
 
-@check("fits", "shape")
+@check("fits", "shape", takes=("operand?", "into?"))
 def fits(candidate: Candidate, args: Args) -> Outcomes:
     """The operand broadcasts into the product without making it larger."""
     operand = candidate.bound.get(_arg(args, "operand", "b"), "")
@@ -46,7 +46,7 @@ def fits(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
-@check("same-shape", "shape")
+@check("same-shape", "shape", takes=("a?", "b?"))
 def same_shape(candidate: Candidate, args: Args) -> Outcomes:
     """The two operands have the same shape."""
     overlay = candidate.overlay
@@ -85,7 +85,7 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
     return None if verdict else [fail(made, f"{seen}: a broadcast expands the result")]
 
 
-@check("per-channel", "shape")
+@check("per-channel", "shape", takes=("operand?",))
 def per_channel(candidate: Candidate, args: Args) -> Outcomes:
     """The operand has one value per channel, or one in all."""
     overlay = candidate.overlay

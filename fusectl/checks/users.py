@@ -128,7 +128,7 @@ def not_captured(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-@check("private-constants", "shared-initializer")
+@check("private-constants", "shared-initializer", takes=("values?",))
 def private_constants(candidate: Candidate, args: Args) -> Outcomes:
     """The constants that the fusion would rewrite in place have no other users."""
     names = args.get("values", ())

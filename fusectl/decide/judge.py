@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fusectl.checks import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome
 from fusectl.checks.machine import path_outcome
 from fusectl.checks.users import other_readers, written_twice
-from fusectl.errors import Span, UsageError
+from fusectl.errors import Span
 from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
 from fusectl.match.candidate import Candidate
@@ -124,10 +124,7 @@ def _ask(
         if not live or check.needs in absent:
             found.append(nothing)
             continue
-        try:
-            outcomes = check.run(candidate, args)
-        except KeyError as error:
-            raise UsageError(f"{span}: the check {check.name} lacks the argument {error}") from None
+        outcomes = check.run(candidate, args)
         if outcomes is None:
             found.append(nothing)
         else:

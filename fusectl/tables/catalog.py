@@ -9,7 +9,7 @@ from pathlib import Path
 from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, rules_root, shown, yaml_files
-from fusectl.tables.rules import Rule, compile_rules, read_rule_file
+from fusectl.tables.rules import Checks, Rule, compile_rules, read_rule_file
 from fusectl.tables.schema import Defaults, FunctionFile, OperatorFile, TargetDoc
 from fusectl.tables.targets import Target, read_target_file, resolve
 from fusectl.yamlsrc import Mapping, Reader, compose
@@ -23,7 +23,7 @@ class Catalog:
     operators: Operators
     documents: dict[str, Path]
     defaults: Defaults
-    checks: frozenset[str]
+    checks: Checks
 
     def target(self, name: str) -> Target:
         """Return a target by id or by the path of its YAML file. Raises UsageError, TableError."""
@@ -45,7 +45,7 @@ class Catalog:
         return {name: read_target_file(path) for name, path in self.documents.items()}
 
 
-def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Catalog:
+def load_catalog(extra: Iterable[Path] = (), checks: Checks | None = None) -> Catalog:
     """Load the shipped tables and the user's files or folders. Raises TableError, UsageError.
 
     A user's rule or target with the id of a shipped one takes its place.
@@ -54,7 +54,7 @@ def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Cata
     operators = load_operators(root)
     rules: dict[str, Rule] = {}
     documents = {p.stem: p for p in sorted((root / "targets").glob("*.yaml"))}
-    known = tuple(checks)
+    known = checks or {}
     for path in sorted((root / "fusions").glob("*.yaml")):
         found, operators = load_rules(path, operators, known)
         rules.update(found)
@@ -64,7 +64,7 @@ def load_catalog(extra: Iterable[Path] = (), checks: Iterable[str] = ()) -> Cata
         else:
             found, operators = load_rules(path, operators, known)
             rules.update(found)
-    return Catalog(rules, operators, documents, _defaults(root), frozenset(known))
+    return Catalog(rules, operators, documents, _defaults(root), known)
 
 
 def _defaults(root: Path) -> Defaults:
@@ -96,7 +96,7 @@ def load_operators(root: Path) -> Operators:
 
 
 def load_rules(
-    path: Path, operators: Operators, checks: Iterable[str]
+    path: Path, operators: Operators, checks: Checks
 ) -> tuple[dict[str, Rule], Operators]:
     """Read and compile one rule file; returns also the operators with the facts that it adds.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,9 @@ from fusectl.tables.schema import (
 from fusectl.tables.writes import check_writes
 from fusectl.yamlsrc import Reader, compose
 from fusectl.yamlsrc.reader import Spanned
+
+Checks = Mapping[str, tuple[str, ...]]
+"""Checks by name, with the arguments that each takes; one that may be left out ends in ``?``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +81,16 @@ def read_rule_file(path: Path) -> tuple[RuleFile | None, list[Problem]]:
 
 
 def compile_rules(
-    file: RuleFile, operators: Operators, checks: Iterable[str], problems: list[Problem]
+    file: RuleFile, operators: Operators, checks: Checks, problems: list[Problem]
 ) -> Iterator[Rule]:
-    """Compile the rules of one file; ``checks`` are the names that ``require`` may use."""
+    """Compile the rules of one file; ``checks`` is what ``require`` may use."""
     classes = {k: tuple(t.value for t in v) for k, v in file.classes.items()}
     operators = operators.extended(classes, file.operators)
-    known = set(checks)
     for doc in file.rules:
-        yield _compile(doc, operators, known, problems)
+        yield _compile(doc, operators, checks, problems)
 
 
-def _compile(doc: RuleDoc, operators: Operators, checks: set[str], problems: list[Problem]) -> Rule:
+def _compile(doc: RuleDoc, operators: Operators, checks: Checks, problems: list[Problem]) -> Rule:
     patterns: list[Pattern] = []
     for entry in doc.patterns:
         text = entry.nodes if isinstance(entry, PatternText) else entry
@@ -153,15 +155,33 @@ def requirements(entries: Iterable[Spanned[Require]]) -> Iterator[Requirement]:
 
 
 def check_requirements(
-    entries: Iterable[Spanned[Require]], checks: set[str], problems: list[Problem]
+    entries: Iterable[Spanned[Require]], checks: Checks, problems: list[Problem]
 ) -> tuple[Requirement, ...]:
-    """Return the checks of a ``require`` and note the unknown ones."""
+    """Return the checks of a ``require``; note unknown ones, and arguments that do not fit."""
     found = tuple(requirements(entries))
     for wanted in found:
         if wanted.check not in checks:
             hint = did_you_mean(wanted.check, checks)
             problems.append(Problem(wanted.span, f"unknown check {wanted.check}", hint))
+        else:
+            problems += _misfits(wanted, checks[wanted.check])
     return found
+
+
+def _misfits(wanted: Requirement, takes: tuple[str, ...]) -> Iterator[Problem]:
+    """Yield arguments that a check does not take, and those that it lacks."""
+    known = [name.removesuffix("?") for name in takes]
+    for name in wanted.args:
+        if name not in known:
+            text = f"the check {wanted.check} takes no {name}"
+            yield Problem(wanted.span, text, did_you_mean(name, known) or _listed(known))
+    for name in takes:
+        if not name.endswith("?") and name not in wanted.args:
+            yield Problem(wanted.span, f"the check {wanted.check} lacks {name}")
+
+
+def _listed(names: list[str]) -> str:
+    return f"it takes {', '.join(names)}" if names else "it takes no arguments"
 
 
 def _calls(entry: Spanned[Require]) -> Iterator[tuple[str, dict[str, Value]]]:

@@ -11,7 +11,7 @@ from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
 from fusectl.tables.lowering import check_templates
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
-from fusectl.tables.rules import Rule, check_requirements
+from fusectl.tables.rules import Checks, Rule, check_requirements
 from fusectl.tables.schedule import Schedule
 from fusectl.tables.schema import (
     AuditDoc,
@@ -155,7 +155,7 @@ def resolve(
     docs: Mapping[str, TargetDoc],
     rules: Iterable[Rule],
     operators: Operators,
-    checks: frozenset[str],
+    checks: Checks,
 ) -> Target:
     """Merge a target with what it extends and hold it against the rules. Raises TableError."""
     problems: list[Problem] = []
@@ -179,7 +179,7 @@ def resolve(
         words.check_pass(own, problems)
     for name, path in doc.paths.items():
         words.check_path(name, path, problems)
-        check_requirements(path.require, set(checks), problems)
+        check_requirements(path.require, checks, problems)
     if doc.lowering is not None:
         words.check_lowering(doc.lowering, problems)
     if problems:

@@ -186,3 +186,35 @@ def test_all_mistakes_of_a_rule(tmp_path: Path) -> None:
     assert "lacks the key model" in found[18]
     assert "unknown reason no-such-reason" in found[19]
     assert "at least one accept" in found[2]
+
+
+@pytest.mark.parametrize(
+    ("require", "told"),
+    [
+        ("{fits: {operant: b}}", "the check fits takes no operant"),
+        ("{floating: {}}", "the check floating lacks of"),
+        ("{single-user: {value: b}}", "the check single-user takes no value"),
+    ],
+)
+def test_arguments_of_checks_are_checked(tmp_path: Path, require: str, told: str) -> None:
+    """A misspelt argument would otherwise be dropped, and the check look at something else."""
+    path = tmp_path / "rule.yaml"
+    path.write_text(
+        "rules:\n"
+        "  - id: a-rule\n"
+        "    summary: A rule.\n"
+        "    edge: u\n"
+        "    patterns: ['u = Add(a, b)  y = Relu(u)']\n"
+        f"    require: [{require}]\n"
+        "    numerics: exact\n"
+        "    examples:\n"
+        "      - accept: 'g (float[2] a, float[2] b) => (float[2] y)"
+        " { u = Add(a, b) y = Relu(u) }'\n"
+        "      - reject: multi-user\n"
+        "        model: 'g (float[2] a, float[2] b) => (float[2] y, float[2] z)"
+        " { u = Add(a, b) y = Relu(u) z = Neg(u) }'\n"
+    )
+    with pytest.raises(TableError) as found:
+        load_rules(path, load_operators(rules_root()), known_names())
+    assert told in str(found.value)
+    assert "rule.yaml:6" in str(found.value)
