@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
-from fusectl.render.wording import count
 from fusectl.render.witness import sentence
+from fusectl.render.wording import count
 from fusectl.report.verification import Checked, EpilogueProof, Simulated, Verification
 
 _ORDER = ("fail", "pass", "told", "not run")
@@ -15,11 +16,11 @@ _PLACES = {"centre": "in the centre", "ends": "at the ends", "half-step": "at ha
 def simulated_lines(found: Verification) -> Iterator[str]:
     """Yield the lines about all decisions and the whole program."""
     nodes = found.nodes
-    what = f"{found.model.path}: {count(len(nodes), 'decision')} for {found.target.id}"
+    path, target = found.model.path, found.target.id
     if not nodes:
-        yield f"{what}, so there is no program to compare"
+        yield f"{path}: nothing fuses for {target}, so there is no program to compare"
         return
-    yield f"{what}, run by {found.runtime}"
+    yield f"{path}: {count(len(nodes), 'decision')} for {target}, run by {found.runtime}"
     yield (
         f"bound: {found.absolute:.3g} + {found.relative:.3g} of the value, from ONNX's reference "
         "evaluator"
@@ -49,10 +50,11 @@ def _decision(checked: Checked, found: Simulated) -> Iterator[str]:
         yield f"  {_bits(found)}"
         counts = ", ".join(f"{g.inputs} {_PLACES[g.group]}" for g in found.groups)
         yield f"  inputs: {counts}"
-        worst = max(found.groups, key=lambda g: g.worst)
+        worst = max(found.groups, key=lambda g: inf if g.worst is None else g.worst)
         within = f"{found.beyond} beyond the bound" if found.beyond else "within the bound"
         place = _PLACES[worst.group]
-        yield f"  worst distance to the reference: {worst.worst:.3g}, {place}; {within}"
+        far = "infinite" if worst.worst is None else f"{worst.worst:.3g}"
+        yield f"  worst distance to the reference: {far}, {place}; {within}"
     if found.proof is not None:
         yield f"  {_proof(found.proof)}"
 

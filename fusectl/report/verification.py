@@ -34,14 +34,15 @@ class InputGroup(Record, frozen=True, gc=False):
 
     ``inputs`` counts the sums that the group is about, ``different`` the results whose bits are not
     those of the nodes apart, ``beyond`` those beyond the bound of ONNX's reference evaluator;
-    ``worst`` is the largest distance to it, in the numbers that the results stand for.
+    ``worst`` is the largest distance to it, in the numbers that the results stand for; None where
+    a result is no finite number and the evaluator's is.
     """
 
     group: str
     inputs: int
     different: int
     beyond: int
-    worst: float
+    worst: float | None
 
 
 class EpilogueProof(Record, frozen=True, gc=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import isfinite
 
 from fusectl import __version__
 from fusectl.decide import Ruling, Run
@@ -33,6 +34,7 @@ from fusectl.verify.machine import MachineResult, verify_machine
 
 RUNNER = "the simulator"
 _INNER = "only the program of the main graph is run, and this is in a body or a function"
+_RANDOM = "two runs of the unfused program differ: an operator on the host draws at random"
 _NAMED = 5
 """Outputs that are named where they differ."""
 _NOTHING = "nothing fuses in the main graph, so both programs are the same"
@@ -104,7 +106,10 @@ def _decisions(
 def _checked(ruling: Ruling, result: MachineResult, demands: Demand) -> Checked:
     found, view = ruling.candidate, ruling.candidate.overlay.view
     producer, consumer = _node(found.told_producer, view), _node(found.told_consumer, view)
-    groups = (InputGroup(g.group, g.inputs, g.different, g.beyond, g.worst) for g in result.groups)
+    groups = (
+        InputGroup(g.group, g.inputs, g.different, g.beyond, g.worst if isfinite(g.worst) else None)
+        for g in result.groups
+    )
     proof = result.proof
     simulated = Simulated(
         ruling.id,
@@ -141,8 +146,10 @@ def _whole(found: Decided, demands: list[Demand]) -> Checked:
     outcome, why, worst = "not run", _NOTHING, None
     if demands:
         try:
-            different, worst = _end_to_end(found)
+            different, worst, random = _end_to_end(found)
             outcome, why = _judged(different, demands)
+            if random:
+                outcome, why, worst = "not run", _RANDOM, None
         except (Unlowerable, Unreadable) as error:
             why = str(error)
         except Trap as error:
@@ -159,24 +166,31 @@ def _judged(different: list[str], demands: list[Demand]) -> tuple[Outcome, str]:
     return outcome, f"bits differ in output {', '.join([*different[:_NAMED], *more])}"
 
 
-def _end_to_end(found: Decided) -> tuple[list[str], Witness | None]:
-    """Return which outputs differ, and the worst element. Raises Unlowerable, Unreadable, Trap."""
+def _end_to_end(found: Decided) -> tuple[list[str], Witness | None, bool]:
+    """Return which outputs differ, the worst element, and whether they do so by chance.
+
+    Raises Unlowerable, Unreadable, Trap.
+    """
     target, operators, run = found.target, found.operators, found.runs[0]
     fused = lower_run(run, target, operators, "")
     unfused = lower_run(found.plain, target, operators, "", fused=False)
     feeds = _inputs(unfused) | _inputs(fused)
-    expected, actual = (
-        simulate(program, feeds | constants(program, each.overlay), ReferenceHost(each.overlay))
-        for program, each in ((unfused, found.plain), (fused, run))
-    )
-    different = [n for n, array in expected.items() if not _same(array, actual[n])]
+    expected, actual = _run(unfused, found.plain, feeds), _run(fused, run, feeds)
+    different = _different(expected, actual)
+    random = bool(different and _different(expected, _run(unfused, found.plain, feeds)))
     far = ((distance(expected[name], actual[name]), name) for name in expected)
     worst = max(far, key=lambda f: f[0].relative, default=None)
-    return different, witness(worst[1], worst[0], "random") if worst is not None else None
+    told = witness(worst[1], worst[0], "random") if worst is not None else None
+    return different, told, random
 
 
-def _same(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.tobytes() == b.tobytes()
+def _run(program: Program, run: Run, feeds: dict[str, Array]) -> dict[str, Array]:
+    given = feeds | constants(program, run.overlay)
+    return simulate(program, given, ReferenceHost(run.overlay))
+
+
+def _different(a: dict[str, Array], b: dict[str, Array]) -> list[str]:
+    return [n for n, v in a.items() if v.shape != b[n].shape or v.tobytes() != b[n].tobytes()]
 
 
 def _inputs(program: Program) -> dict[str, Array]:
