@@ -18,12 +18,21 @@ from fusectl.compare import Account, account, compare, wiring
 from fusectl.errors import UsageError
 from fusectl.lint.asked import Asked
 from fusectl.lint.front import lint_asked
-from fusectl.pipeline import Fused, check_program, explain, fuse, load_rules, lower, survey
+from fusectl.pipeline import (
+    Fused,
+    check_program,
+    decided,
+    explain,
+    fuse,
+    load_rules,
+    lower,
+    survey,
+)
 from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
 from fusectl.report.plan import Plan
 from fusectl.report.types import SCHEMA, Report
-from fusectl.report.verification import Verification
+from fusectl.report.verification import Demand, Verification
 from fusectl.rewrite.store import Store, check_output
 from fusectl.tables import Catalog, Rule, Target
 from fusectl.tables.digest import tables_digest
@@ -89,9 +98,7 @@ def compare_models(
     rules: Iterable[str | Path] | Catalog = (),
 ) -> Comparison:
     """Compare two models on one target."""
-    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
-    name = target or catalog.defaults.target
-    chosen = name if isinstance(name, Target) else catalog.target(name)
+    catalog, chosen = _tables(target, rules)
     return compare(_account(a, chosen, catalog), _account(b, chosen, catalog))
 
 
@@ -186,17 +193,40 @@ def verify_fusions(
     rules: Iterable[str | Path] | Catalog = (),
     skip: Iterable[str] = (),
     only: Iterable[str] = (),
+    equivalence: Demand | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Verification:
     """Run a model against its fused form: each fused node, then the whole.
 
     The runtime that is installed runs both with its optimisations off, else ONNX's reference
-    evaluator. Raises FusectlError where the input is unusable.
+    evaluator. Where the target says how it runs a program (lowering), the simulator runs the
+    fused and the unfused program of every decision; ``equivalence`` says what has to hold then:
+    "bitwise", or "bound" alone (None: both where fused and unfused round alike, else the bound).
+    Raises FusectlError where the input is unusable.
     """
+    catalog, chosen = _tables(target, rules)
+    if chosen.lowering is not None:
+        from fusectl.verify.programs import verify_programs
+
+        found = decided(str(model), chosen, rules=catalog, skip=skip, only=only, progress=progress)
+        return verify_programs(found, equivalence, progress)
+    if equivalence is not None:
+        raise UsageError(
+            f"target {chosen.id} does not say how it runs a program (lowering), so there are no "
+            f"programs to hold to {equivalence}; its equivalence says how far results may lie apart"
+        )
     from fusectl.verify.fused import verify
 
-    fused = fuse(str(model), target, rules=rules, skip=skip, only=only, progress=progress)
+    fused = fuse(str(model), chosen, rules=catalog, skip=skip, only=only, progress=progress)
     return verify(fused, progress)
+
+
+def _tables(
+    target: str | Target | None, rules: Iterable[str | Path] | Catalog
+) -> tuple[Catalog, Target]:
+    catalog = rules if isinstance(rules, Catalog) else load_rules(*rules)
+    name = target or catalog.defaults.target
+    return catalog, name if isinstance(name, Target) else catalog.target(name)
 
 
 def store(fused: Fused, output: str, overwrite: bool = False) -> Plan:

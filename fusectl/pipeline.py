@@ -24,6 +24,7 @@ from fusectl.rewrite.check import bare, trouble
 from fusectl.rewrite.rounds import Result, rewrite, values_of
 from fusectl.rewrite.store import folder_of
 from fusectl.tables import Catalog, Target, load_catalog
+from fusectl.tables.operators import Operators
 from fusectl.tables.schedule import check_nodes, read_schedule
 
 if TYPE_CHECKING:
@@ -54,6 +55,17 @@ class Fused:
     target: Target
     result: Result
     plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A whole model as a target decides it: every scope, and the main graph with no rule at all."""
+
+    loaded: ModelView
+    target: Target
+    operators: Operators
+    runs: tuple[Run, ...]
+    plain: Run
 
 
 def explain(
@@ -149,8 +161,41 @@ def _difference(
             f"target {target.id} does not say how it runs a program (lowering), so there are no "
             "instructions to compare"
         )
-    plain = decide(model, target, catalog, Options("", frozenset(catalog.rules)))[0]
+    plain = _unfused(model, target, catalog)
     return difference(runs, plain, target, catalog.operators, diff)
+
+
+def _unfused(model: ModelView, target: Target, catalog: Catalog) -> Run:
+    return decide(model, target, catalog, Options("", frozenset(catalog.rules)))[0]
+
+
+def decided(
+    model: str | Path | onnx.ModelProto,
+    target: str | Target | None = None,
+    *,
+    rules: Iterable[str | Path] | Catalog = (),
+    skip: Iterable[str] = (),
+    only: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Decided:
+    """Decide a whole model, to run what was decided.
+
+    ``skip`` and ``only`` name rules, or edges as ``U`` or ``U:CONSUMER``.
+    Raises FusectlError where the input is unusable.
+    """
+    catalog, chosen = _tables(target, rules)
+    options = Options("", frozenset(skip), frozenset(only))
+    with _no_collection():
+        loaded = _load(model, catalog, chosen, short=False)
+        _check_words(options, lambda: _values(loaded), catalog)
+        runs = decide(loaded, chosen, catalog, options, progress)
+        plain = _unfused(loaded, chosen, catalog)
+    return Decided(loaded, chosen, catalog.operators, tuple(runs), plain)
+
+
+def _values(model: ModelView) -> set[str]:
+    made = {o for view in model for node in view.nodes for o in node.outputs if o}
+    return made.union(*(view.inputs for view in model))
 
 
 def lower(
@@ -210,7 +255,7 @@ def fuse(
     del data
     folder = folder_of(path, model)
     with _no_collection():
-        _check_words(options, model, catalog)
+        _check_words(options, lambda: values_of(model), catalog)
         result = rewrite(model, name, folder, chosen, catalog, options, progress)
         wrong = trouble(bare(result.model)) if result.rounds else ""
         if wrong:
@@ -243,12 +288,12 @@ def _known(skip: Iterable[str], catalog: Catalog) -> frozenset[str]:
     return off
 
 
-def _check_words(options: Options, model: onnx.ModelProto, catalog: Catalog) -> None:
+def _check_words(options: Options, values: Callable[[], set[str]], catalog: Catalog) -> None:
     """Refuse words of ``skip`` and ``only`` that are neither a rule nor a value of the model."""
     words = options.skip | options.only
     if not words - set(catalog.rules):
         return
-    known = {*catalog.rules, *values_of(model)}
+    known = {*catalog.rules, *values()}
     for word in sorted(words):
         if word not in known and word.rpartition(":")[0] not in known:
             hint = did_you_mean(word, known) or "fusectl explain shows both"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from fusectl.cli.options import extra_rules, list_format
 from fusectl.cli.output import write, write_lines
 from fusectl.cli.progress import progress
+
+if TYPE_CHECKING:
+    from fusectl.report.verification import Demand
 
 FOUND = 1
 
@@ -21,6 +26,11 @@ FOUND = 1
 @click.option(
     "--skip", multiple=True, metavar="X", help="Not this rule, or edge U[:CONSUMER]. Repeatable."
 )
+@click.option(
+    "--equivalence",
+    type=click.Choice(["bitwise", "bound"]),
+    help="What has to hold of programs: equal bits, or only the target's bound.",
+)
 @list_format
 def verify(
     model: str,
@@ -28,18 +38,26 @@ def verify(
     folders: tuple[str, ...],
     only: tuple[str, ...],
     skip: tuple[str, ...],
+    equivalence: Demand | None,
     form: str,
 ) -> int:
     """Run every fused group against the nodes it replaces, then the whole model.
 
     Uses the runtime that is installed, with its optimisations off, else ONNX's reference
-    evaluator. Exits with 1 where results lie too far apart.
+    evaluator. For a target that says how it runs a program (lowering), its simulator runs the
+    fused and the unfused program of every decision. Exits with 1 where something does not hold.
     """
     from fusectl import api
 
     with progress(model) as step:
         found = api.verify_fusions(
-            model, target, rules=api.load_rules(*folders), skip=skip, only=only, progress=step
+            model,
+            target,
+            rules=api.load_rules(*folders),
+            skip=skip,
+            only=only,
+            equivalence=equivalence,
+            progress=step,
         )
     if form == "json":
         from fusectl.render.machine import record_to_json

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fusectl.render.simulated import simulated_lines
+from fusectl.render.witness import sentence
 from fusectl.report.verification import Checked, Verification, Witness
 
 _SHOWN = 10
@@ -11,6 +13,9 @@ _SHOWN = 10
 
 def verification_lines(found: Verification) -> Iterator[str]:
     """Yield the lines of a verification."""
+    if found.programs:
+        yield from simulated_lines(found)
+        return
     nodes = found.nodes
     ran = [c for c in nodes if c.outcome in ("pass", "fail")]
     yield f"{found.model.path}: {len(nodes)} fused, run by {found.runtime}"
@@ -29,7 +34,7 @@ def verification_lines(found: Verification) -> Iterator[str]:
         default=None,
     )
     if worst is not None and worst.witness is not None and not failed:
-        yield f"worst: {_named(worst)}: {_told(worst.witness)}"
+        yield f"worst: {_named(worst)}: {sentence(worst.witness)}"
     skipped = [c for c in nodes if c.outcome == "not run"]
     if skipped:
         yield f"not run by itself: {len(skipped)}, such as {_named(skipped[0])}: {skipped[0].why}"
@@ -43,7 +48,7 @@ def _size(witness: Witness | None) -> float:
 def _failure(checked: Checked) -> Iterator[str]:
     yield f"  FAIL {_named(checked)}: {checked.why}"
     if checked.witness is not None:
-        yield f"       {_told(checked.witness)}"
+        yield f"       {sentence(checked.witness)}"
 
 
 def _named(checked: Checked) -> str:
@@ -51,22 +56,11 @@ def _named(checked: Checked) -> str:
     return f"{checked.name} ({checked.op_type}){rules}"
 
 
-def _told(witness: Witness) -> str:
-    if not witness.absolute:
-        return "equal to the last bit"
-    unit = "codes" if witness.whole else f"absolute, {witness.relative:.2g} relative"
-    place = ",".join(map(str, witness.place))
-    return (
-        f"{witness.output}[{place}] is {witness.actual}, not {witness.expected}: "
-        f"{witness.absolute:.3g} {unit}, {witness.inputs} inputs"
-    )
-
-
 def _whole(whole: Checked) -> Iterator[str]:
     if whole.outcome == "not run":
         yield f"the whole model: not run: {whole.why}"
         return
-    told = f": {_told(whole.witness)}" if whole.witness is not None else ""
+    told = f": {sentence(whole.witness)}" if whole.witness is not None else ""
     said = {
         "pass": "agrees",
         "fail": f"FAIL, {whole.why}",

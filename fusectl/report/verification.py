@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fusectl.report.types import ModelRef, Record, TargetRef, Tool
+from fusectl.report.types import Edge, ModelRef, Record, TargetRef, Tool
 
 VERIFICATION_SCHEMA = "fusectl.verification/1"
 Outcome = Literal["pass", "fail", "told", "not run"]
+Demand = Literal["bitwise", "bound"]
+"""What has to hold of programs: equal bits and the target's bound, or the bound alone."""
 
 
 class Witness(Record, frozen=True, gc=False):
@@ -27,10 +29,63 @@ class Witness(Record, frozen=True, gc=False):
     inputs: str
 
 
+class InputGroup(Record, frozen=True, gc=False):
+    """One group of inputs: ``centre``, ``ends`` or ``half-step``.
+
+    ``inputs`` counts the sums that the group is about, ``different`` the results whose bits are not
+    those of the nodes apart, ``beyond`` those beyond the bound of ONNX's reference evaluator;
+    ``worst`` is the largest distance to it, in the numbers that the results stand for; None where
+    a result is no finite number and the evaluator's is.
+    """
+
+    group: str
+    inputs: int
+    different: int
+    beyond: int
+    worst: float | None
+
+
+class EpilogueProof(Record, frozen=True, gc=False):
+    """The proof of the epilogue given U: ``codes`` of U that went through both paths.
+
+    ``possible`` counts all that a sum can leave as. ``different`` and ``beyond`` are those of a
+    group of inputs.
+    """
+
+    codes: int
+    possible: int
+    different: int
+    beyond: int
+
+
+class Simulated(Record, frozen=True, gc=False):
+    """What the simulator found about one decision. ``decision`` is its id in the report.
+
+    ``proof`` is None where no function follows the product. Without ``groups`` nothing was run.
+    """
+
+    decision: str
+    edge: Edge
+    demands: Demand
+    groups: tuple[InputGroup, ...]
+    proof: EpilogueProof | None
+
+    @property
+    def different(self) -> int:
+        """How many results differ in their bits, over all groups of inputs."""
+        return sum(g.different for g in self.groups)
+
+    @property
+    def beyond(self) -> int:
+        """How many results lie beyond the bound, over all groups of inputs."""
+        return sum(g.beyond for g in self.groups)
+
+
 class Checked(Record, frozen=True, gc=False):
     """A fused node, or the model as a whole, held against what it replaces.
 
     ``told``: measured and not judged. ``why`` says what failed, or why nothing was run.
+    ``simulated`` is set for a decision whose program was run by the target's simulator.
     """
 
     name: str
@@ -39,10 +94,16 @@ class Checked(Record, frozen=True, gc=False):
     outcome: Outcome
     why: str
     witness: Witness | None
+    simulated: Simulated | None = None
 
 
 class Verification(Record, frozen=True, gc=False):
-    """All fused nodes and the whole model, original against fused."""
+    """All fused nodes and the whole model, original against fused.
+
+    ``programs``: the target runs programs, so ``nodes`` are decisions, fused and unfused programs
+    are compared, and ``relative`` and ``absolute`` are the target's bound: both count together,
+    and of codes half a step.
+    """
 
     schema: str
     tool: Tool
@@ -54,6 +115,7 @@ class Verification(Record, frozen=True, gc=False):
     codes: int
     nodes: tuple[Checked, ...]
     whole: Checked
+    programs: bool = False
 
     @property
     def passed(self) -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fusectl.report.verification import Witness
+
 
 @dataclass(frozen=True, slots=True)
 class Distance:
@@ -77,3 +79,17 @@ def _lists(expected: Any, actual: Any) -> Distance:
         return Distance(why=f"{len(expected)} elements became {len(actual)}")
     found = [distance(e, a) for e, a in zip(expected, actual, strict=True)]
     return max(found, key=lambda d: (bool(d.why), d.relative), default=Distance())
+
+
+def witness(name: str, found: Distance, kind: str) -> Witness:
+    """Return the record of a distance in an output; ``kind`` names the region of the inputs."""
+    return Witness(
+        name,
+        found.place,
+        found.expected,
+        found.actual,
+        found.absolute,
+        found.relative,
+        found.whole,
+        kind,
+    )

@@ -24,7 +24,7 @@ from fusectl.rewrite.store import Store
 from fusectl.runtime import CannotRun, Session, lacks, open_session, runner
 from fusectl.runtime.session import Array
 from fusectl.tables.schema import Tolerance
-from fusectl.verify.compare import Distance, distance
+from fusectl.verify.compare import Distance, distance, witness
 from fusectl.verify.inputs import KINDS, Unfed, trials
 
 RELATIVE = 1e-4
@@ -138,7 +138,7 @@ def _compare(
                 wrong = not allowed.allow(found, str(getattr(value, "dtype", "")))
                 rank = (wrong, found.absolute if found.whole else found.relative)
                 if worst is None or rank > worst[:2]:
-                    worst = (*rank, _witness(name, found, kind))
+                    worst = (*rank, witness(name, found, kind))
     except CannotRun as error:
         return "fail", f"the fused side does not run: {error}", None
     if worst is None:
@@ -146,19 +146,6 @@ def _compare(
     if worst[0] and not lenient:
         return "fail", "the results lie too far apart", worst[2]
     return ("told" if worst[0] else "pass"), "", worst[2]
-
-
-def _witness(name: str, found: Distance, kind: str) -> Witness:
-    return Witness(
-        name,
-        found.place,
-        found.expected,
-        found.actual,
-        found.absolute,
-        found.relative,
-        found.whole,
-        kind,
-    )
 
 
 def _whole(fused: Fused, allowed: Limits, coded: bool) -> Checked:

@@ -80,7 +80,9 @@ def _rows(
     if len(matrices) > 1:
         return  # which matrix a row meets depends on how the leading axes are repeated
     rows = a.size // matrix.shape[0]
-    added = np.broadcast_to(bias.reshape((1,) * (2 - bias.ndim) + bias.shape), (rows, sizes.n))
+    # Behind a product with a vector, a bias has one number for each row.
+    aligned = bias.reshape(-1, 1) if b.ndim == 1 else np.atleast_2d(bias)
+    added = np.broadcast_to(aligned, (rows, sizes.n))
     for row in range(min(rows, _MOST)):
         column = int(random.integers(matrix.shape[1]))
         lead = np.unravel_index(row, a.shape[:-1]) if not sizes.trans_a else ()

@@ -48,7 +48,7 @@ class MachineResult:
     ``exact``: the two paths have to agree bit by bit; a bias that starts the accumulators rounds
     once less and is held to the bound alone. ``proof`` is that of the epilogue given U, and
     ``proof_beyond`` counts codes whose result is too far from the reference. ``trouble`` says why
-    nothing was found.
+    nothing was found; ``trapped``: the machine could not execute a program.
     """
 
     decision: str
@@ -58,13 +58,24 @@ class MachineResult:
     proof: Proof | None = None
     proof_beyond: int = 0
     trouble: str = ""
+    trapped: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether nothing differs and nothing is too far."""
-        if self.trouble or self.proof_beyond or (self.proof is not None and not self.proof.holds):
-            return False
-        return not any(g.beyond or (self.exact and g.different) for g in self.groups)
+        return not self.trouble and not self.wrong(self.exact)
+
+    def wrong(self, bitwise: bool) -> tuple[str, ...]:
+        """Return what does not hold, in words. Without ``bitwise`` bits may differ."""
+        proof = self.proof
+        told = (
+            ("results that differ in their bits", bitwise * sum(g.different for g in self.groups)),
+            ("results beyond the bound", sum(g.beyond for g in self.groups)),
+            ("codes of U that differ", bitwise * proof.different if proof else 0),
+            ("codes of U that no sum left as", proof.possible - proof.codes if proof else 0),
+            ("codes of U beyond the bound", self.proof_beyond),
+        )
+        return tuple(f"{what}: {number}" for what, number in told if number)
 
 
 def verify_machine(
@@ -78,7 +89,8 @@ def verify_machine(
         try:
             yield _Check(ruling, planner, target, seed).result(exact, groups)
         except (Unlowerable, Unreadable, Trap) as error:
-            yield MachineResult(ruling.id, found.value, exact, trouble=str(error))
+            trapped = isinstance(error, Trap)
+            yield MachineResult(ruling.id, found.value, exact, trouble=str(error), trapped=trapped)
 
 
 class _Check:
@@ -183,7 +195,10 @@ class _Check:
             numbers = (numbers - coded.zero_point) * coded.scale
             low, high = ((c - coded.zero_point) * coded.scale for c in _LIMITS[coded.dtype])
             exact, slack = np.clip(exact, low, high), coded.scale / 2
-        far = np.abs(numbers - exact)
+        with np.errstate(invalid="ignore"):
+            far = np.abs(numbers - exact)
+        # No number where the reference has one is as far off as can be.
+        far[np.isnan(far)] = np.inf
         bound = self.target.equivalence
         limit = bound if isinstance(bound, Tolerance) else Tolerance()
         # What half precision cannot hold is infinite in the machine, and no matter of the fusion.
@@ -194,8 +209,7 @@ class _Check:
     def _epilogue_beyond(self, proof: Proof, coded: Encoding | None) -> int:
         node = self.ruling.candidate.consumer.node
         numbers: npt.NDArray[np.float32] = proof.numbers.astype(np.float32)
-        with np.errstate(over="ignore"):
-            made = evaluate_node(node, {node.inputs[0]: numbers}, self.overlay.view)
+        made = evaluate_node(node, {node.inputs[0]: numbers}, self.overlay.view)
         results = proof.results
         if coded is not None and coded.scale is not None:
             results = np.rint(results / coded.scale) + coded.zero_point

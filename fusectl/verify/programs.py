@@ -1,0 +1,199 @@
+"""Runs the programs of a model, fused and unfused, where a target says how it runs one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isfinite
+
+from fusectl import __version__
+from fusectl.decide import Ruling, Run
+from fusectl.graph.constants import Unreadable
+from fusectl.graph.view import GraphView, Node
+from fusectl.lower import Unlowerable, lower_run
+from fusectl.pipeline import Decided
+from fusectl.program import Program
+from fusectl.report.types import Edge, ModelRef, NodeRef, StepRecord, TargetRef, Tool
+from fusectl.report.verification import (
+    VERIFICATION_SCHEMA,
+    Checked,
+    Demand,
+    EpilogueProof,
+    InputGroup,
+    Outcome,
+    Simulated,
+    Verification,
+    Witness,
+)
+from fusectl.runtime.session import Array
+from fusectl.simulate import Trap, simulate
+from fusectl.tables.schema import Tolerance
+from fusectl.verify.compare import distance, witness
+from fusectl.verify.groups import draw
+from fusectl.verify.host import ReferenceHost, constants
+from fusectl.verify.machine import MachineResult, verify_machine
+
+RUNNER = "the simulator"
+_INNER = "only the program of the main graph is run, and this is in a body or a function"
+_RANDOM = "two runs of the unfused program differ: an operator on the host draws at random"
+_NAMED = 5
+"""Outputs that are named where they differ."""
+_NOTHING = "nothing fuses in the main graph, so both programs are the same"
+
+
+def verify_programs(
+    found: Decided, demand: Demand | None = None, progress: Callable[[str], None] | None = None
+) -> Verification:
+    """Run the program of every decision against those of its nodes, then the whole main graph.
+
+    ``demand`` says what has to hold of all; None: equal bits where the two round alike, and the
+    target's bound everywhere.
+    """
+    main, *inner = found.runs
+    nodes = [*_decisions(main, found, demand, progress)]
+    for run in inner:
+        results = (MachineResult(r.id, "", _alike(r), trouble=_INNER) for r in _accepted(run))
+        nodes += map(_checked, _accepted(run), results, _demands(run, demand))
+    if progress is not None:
+        progress("the whole program")
+    bound = found.target.equivalence
+    limit = bound if isinstance(bound, Tolerance) else Tolerance()
+    model, target = found.loaded, found.target
+    return Verification(
+        VERIFICATION_SCHEMA,
+        Tool("fusectl", __version__),
+        ModelRef(model.path, model.sha256, dict(model.opsets), model.node_count),
+        TargetRef(target.id, target.version),
+        RUNNER,
+        limit.rel,
+        limit.abs,
+        0,
+        tuple(nodes),
+        _whole(found, list(_demands(main, demand))),
+        programs=True,
+    )
+
+
+def _accepted(run: Run) -> list[Ruling]:
+    return [r for r in run.rulings if r.accepted]
+
+
+def _alike(ruling: Ruling) -> bool:
+    """Tell whether the fused form rounds as the nodes apart do."""
+    return ruling.candidate.rule.slots.takes == "post"
+
+
+def _demands(run: Run, demand: Demand | None) -> Iterator[Demand]:
+    for ruling in _accepted(run):
+        yield demand or ("bitwise" if _alike(ruling) else "bound")
+
+
+def _decisions(
+    run: Run, found: Decided, demand: Demand | None, progress: Callable[[str], None] | None
+) -> Iterator[Checked]:
+    rulings = _accepted(run)
+    results = verify_machine(run, found.target, found.operators)
+    for number, (ruling, demands) in enumerate(zip(rulings, _demands(run, demand), strict=True)):
+        if progress is not None:
+            name = ruling.candidate.told_consumer.label
+            progress(f"{name}, decision {number + 1} of {len(rulings)}")
+        if ruling.group is None:
+            result = MachineResult(ruling.id, "", _alike(ruling), trouble="it makes no call")
+        else:
+            result = next(results)
+        yield _checked(ruling, result, demands)
+
+
+def _checked(ruling: Ruling, result: MachineResult, demands: Demand) -> Checked:
+    found, view = ruling.candidate, ruling.candidate.overlay.view
+    producer, consumer = _node(found.told_producer, view), _node(found.told_consumer, view)
+    groups = (
+        InputGroup(g.group, g.inputs, g.different, g.beyond, g.worst if isfinite(g.worst) else None)
+        for g in result.groups
+    )
+    proof = result.proof
+    simulated = Simulated(
+        ruling.id,
+        Edge(found.told_value, producer, consumer),
+        demands,
+        tuple(groups),
+        EpilogueProof(proof.codes, proof.possible, proof.different, result.proof_beyond)
+        if proof is not None
+        else None,
+    )
+    outcome, why = _outcome(result, demands)
+    name, rules = consumer.label, (found.rule.id,)
+    return Checked(name, consumer.op_type, rules, outcome, why, None, simulated)
+
+
+def _node(node: Node, view: GraphView) -> NodeRef:
+    steps = tuple(StepRecord(s.node, s.attr, s.function, s.call) for s in view.scope)
+    output = next((o for o in node.outputs if o), "")
+    return NodeRef(node.name, node.op_type, node.domain, output, steps)
+
+
+def _outcome(result: MachineResult, demands: Demand) -> tuple[Outcome, str]:
+    if result.trapped:
+        return "fail", f"the machine cannot execute the program: {result.trouble}"
+    if result.trouble:
+        return "not run", result.trouble
+    wrong = result.wrong(demands == "bitwise")
+    return ("fail" if wrong else "pass"), ", ".join(wrong)
+
+
+def _whole(found: Decided, demands: list[Demand]) -> Checked:
+    """Run both programs of the main graph from its inputs to its outputs."""
+    outcome: Outcome
+    outcome, why, worst = "not run", _NOTHING, None
+    if demands:
+        try:
+            different, worst, random = _end_to_end(found)
+            outcome, why = _judged(different, demands)
+            if random:
+                outcome, why, worst = "not run", _RANDOM, None
+        except (Unlowerable, Unreadable) as error:
+            why = str(error)
+        except Trap as error:
+            outcome, why = "fail", f"the machine cannot execute a program: {error}"
+    return Checked(found.loaded.path, "", (), outcome, why, worst)
+
+
+def _judged(different: list[str], demands: list[Demand]) -> tuple[Outcome, str]:
+    if not different:
+        return "pass", ""
+    # The bound is that of one decision: what several add up to is told and not judged.
+    outcome: Outcome = "fail" if all(d == "bitwise" for d in demands) else "told"
+    more = [f"{len(different) - _NAMED} more"] if len(different) > _NAMED else []
+    return outcome, f"bits differ in output {', '.join([*different[:_NAMED], *more])}"
+
+
+def _end_to_end(found: Decided) -> tuple[list[str], Witness | None, bool]:
+    """Return which outputs differ, the worst element, and whether they do so by chance.
+
+    Raises Unlowerable, Unreadable, Trap.
+    """
+    target, operators, run = found.target, found.operators, found.runs[0]
+    fused = lower_run(run, target, operators, "")
+    unfused = lower_run(found.plain, target, operators, "", fused=False)
+    feeds = _inputs(unfused) | _inputs(fused)
+    expected, actual = _run(unfused, found.plain, feeds), _run(fused, run, feeds)
+    different = _different(expected, actual)
+    random = bool(different and _different(expected, _run(unfused, found.plain, feeds)))
+    far = ((distance(expected[name], actual[name]), name) for name in expected)
+    worst = max(far, key=lambda f: f[0].relative, default=None)
+    told = witness(worst[1], worst[0], "random") if worst is not None else None
+    return different, told, random
+
+
+def _run(program: Program, run: Run, feeds: dict[str, Array]) -> dict[str, Array]:
+    given = feeds | constants(program, run.overlay)
+    return simulate(program, given, ReferenceHost(run.overlay))
+
+
+def _different(a: dict[str, Array], b: dict[str, Array]) -> list[str]:
+    return [n for n, v in a.items() if v.shape != b[n].shape or v.tobytes() != b[n].tobytes()]
+
+
+def _inputs(program: Program) -> dict[str, Array]:
+    inputs = [a for a in program.addresses if a.role == "input" and a.space == "dram"]
+    inputs.sort(key=lambda a: a.name)
+    return {a.name: draw(a.shape, a.dtype, seed) for seed, a in enumerate(inputs)}
