@@ -148,7 +148,7 @@ def test_layers_are_those_of_the_import_contract() -> None:
     order = [[n.strip(" ()") for n in line.split("|")] for line in reversed(layers) if line.strip()]
     there = [[n for n in names if _exists(n)] for names in order]
     places = [[listed.index(f"`fusectl/{n}") for n in names] for names in there if names]
-    assert all(max(a) < min(b) for a, b in zip(places, places[1:], strict=False))
+    assert all(max(a) < min(b) for a, b in pairwise(places))
 
 
 def _exists(layer: str) -> bool:
