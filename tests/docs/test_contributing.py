@@ -8,6 +8,7 @@ block behind `<!-- run -->`, lines with `$` are commands, and what follows is wh
 import shlex
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
