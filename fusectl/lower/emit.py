@@ -18,6 +18,8 @@ from fusectl.tiling.tiler import Tiling
 
 _SUM = Encoding("float32")
 _WHOLE = 1 << 62
+MOST_TILES = 100_000
+"""Tiles of one call above which a program is refused."""
 
 
 def write_jobs(writer: Writer, work: Work) -> None:
@@ -77,6 +79,7 @@ def _vector(
     name = writer.describe(job, Elements(count, length), post)
     operands = dict(zip(("a", "b"), job.reads, strict=False)) | {"y": job.writes[0]}
     tiles = {o: writer.tile(name, o, values[v].encoding) for o, v in operands.items()}
+    _check_count(job, -(-count // length))
     for start in range(0, count, length):
         stop = min(start + length, count)
         span = ((count,), (start,), (stop,))
@@ -94,6 +97,15 @@ def _vector(
                 writer.emit(line, name, (near["y"],), (far,), moved, mask)
             else:
                 writer.emit(line, name, reads, (near["y"],), 0, mask)
+
+
+def _check_count(job: Job, tiles: int) -> None:
+    """Refuse a program that nobody could read, nor this machine hold."""
+    if tiles > MOST_TILES:
+        raise Unlowerable(
+            f"{job.nodes[0]} takes {tiles} tiles, more than the {MOST_TILES} that a program here "
+            "may have; make its shape smaller"
+        )
 
 
 class _Sum:
@@ -125,10 +137,9 @@ class _Sum:
 
     def _loop(self) -> Iterator[Tile]:
         parts, m, n, k = self.regions.extents
-        ms, ns, ks = (
-            [(i, min(i + t, whole)) for i in range(0, whole, t)]
-            for whole, t in ((m, self.tiling.m), (n, self.tiling.n), (k, self.tiling.k))
-        )
+        along = ((m, self.tiling.m), (n, self.tiling.n), (k, self.tiling.k))
+        _check_count(self.job, parts * prod(-(-whole // t) for whole, t in along))
+        ms, ns, ks = ([(i, min(i + t, whole)) for i in range(0, whole, t)] for whole, t in along)
         if isinstance(self.regions, ProductRegions):
             for part in range(parts):
                 pairs = [(a, b) for a in ms for b in ns]

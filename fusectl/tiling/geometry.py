@@ -12,6 +12,10 @@ from fusectl.graph.view import Attribute
 Attr = Callable[[str], Attribute]
 
 
+_MOST_PARTS = 1 << 20
+"""Products in one batch above which nobody lists them one by one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """``parts`` independent products of m x k by k x n; ``m`` is None where it is not known.
@@ -101,6 +105,8 @@ def _batched(a: tuple[Dim, ...], b: tuple[Dim, ...], n: int, k: int) -> Product 
     rank = max(len(first), len(second))
     left = (1,) * (rank - len(first)) + first
     right = (1,) * (rank - len(second)) + second
+    if prod(map(max, left, right)) > _MOST_PARTS:
+        return None
     steps: list[tuple[int, int]] = [(0, 0)]
     for x, y in zip(left, right, strict=True):
         length = max(x, y)

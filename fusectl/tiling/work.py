@@ -80,8 +80,9 @@ class Work:
         """Bytes of the first operand, read once; rows where windows overlap twice."""
         if self.window == 1:
             return self.repeat * self.first(self.m, self.n, self.k)
-        lengths = [min(tm, self.m - i) for i in range(0, self.m, tm)]
-        return self.repeat * sum(self.first(length, self.n, self.k) for length in lengths)
+        whole, rest = divmod(self.m, tm)
+        read = whole * self.first(tm, self.n, self.k)
+        return self.repeat * (read + (self.first(rest, self.n, self.k) if rest else 0))
 
     def _second(self) -> int:
         return self.k * self.n * self.b
