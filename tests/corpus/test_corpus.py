@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from fusectl import api
 from fusectl.errors import FusectlError
 from fusectl.report.schema import report_schema
+from fusectl.tables import Catalog, Target
 from tests.corpus.models import SAMPLED, TARGETS, is_broken, models, sample
 from tests.run_cli import Outcome
 
@@ -24,8 +25,17 @@ on_targets = pytest.mark.parametrize("target", TARGETS)
 
 
 @cache
+def catalog() -> Catalog:
+    return api.load_rules()
+
+
+@cache
+def chosen(target: str) -> Target:
+    return catalog().target(target)
+
+
 def shipped() -> frozenset[str]:
-    return frozenset(api.targets())
+    return frozenset(catalog().documents)
 
 
 def need(target: str) -> None:
@@ -37,7 +47,7 @@ def trouble(path: Path, corpus: Path, target: str) -> str | None:
     """What is wrong with how the model is received, or nothing."""
     broken = is_broken(path, corpus)
     try:
-        api.explain(path, target=target)
+        api.explain(path, chosen(target), rules=catalog())
     except FusectlError as refusal:
         return None if broken else f"refused: {refusal}"
     except Exception:  # the test names every model that crashes, not the first one only
