@@ -87,7 +87,7 @@ def _verified(fused: object, form: str) -> bool:
         tell(*lines)
     else:
         write_lines([*lines, ""])
-    return found.passed
+    return found.passed and found.complete
 
 
 def _show(plan: Plan, form: str, full: bool, default_target: bool) -> None:

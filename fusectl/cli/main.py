@@ -7,6 +7,7 @@ the command that runs, so that ``--help`` and ``--version`` answer at once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -69,6 +70,11 @@ def main() -> NoReturn:
 
 def run(args: list[str]) -> int:
     """Run the command line and return its exit code."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # for the whole run
+    if sys.stdout is None:
+        tell("fusectl: standard output is closed")
+        return UNUSABLE
     try:
         with warnings.catch_warnings():
             if not sys.warnoptions:
@@ -97,8 +103,10 @@ def _guarded(args: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        _report_bug(error)
-        return BUG
+        if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EIO):
+            _report_bug(error)
+            return BUG
+        tell(f"fusectl: standard output cannot be written: {error.strerror}")
     return UNUSABLE
 
 

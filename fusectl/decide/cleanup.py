@@ -70,6 +70,8 @@ def share(overlay: Overlay, how: Share) -> None:
             continue
         if how.dtypes and known.dtype not in how.dtypes:
             continue
+        if value in overlay.returned or value in overlay.captured:
+            continue
         try:
             array = overlay.array(value)
         except (Unreadable, KeyError):

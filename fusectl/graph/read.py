@@ -23,6 +23,8 @@ _PROTO_HEAD = re.compile(rb"\s*(#[^\n]*\n\s*)*[a-z_]+\s*[:{]")
 
 def read_bytes(path: str) -> tuple[str, bytes]:
     """Return the name to show and the bytes of a file, or of standard input for ``-``."""
+    if path == "-" and sys.stdin is None:
+        raise ModelError("-: standard input is closed")
     if path == "-":
         return "<stdin>", sys.stdin.buffer.read()
     file = Path(path)

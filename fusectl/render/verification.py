@@ -22,7 +22,10 @@ def verification_lines(found: Verification) -> Iterator[str]:
     codes = f"{found.codes} code{'' if found.codes == 1 else 's'}"
     absolute = f" or {found.absolute:g}" if found.absolute else ""
     yield f"allowed: {found.relative:g} relative{absolute} in float32, {codes} in whole numbers"
-    yield f"{sum(c.outcome == 'pass' for c in ran)} of {len(ran)} agree"
+    if ran or not nodes:
+        yield f"{sum(c.outcome == 'pass' for c in ran)} of {len(ran)} agree"
+    else:
+        yield "none of them was run by itself"
     failed = [c for c in nodes if c.outcome == "fail"]
     for checked in failed[:_SHOWN]:
         yield from _failure(checked)

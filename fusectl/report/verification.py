@@ -123,6 +123,11 @@ class Verification(Record, frozen=True, gc=False):
         return not self.failures
 
     @property
+    def complete(self) -> bool:
+        """Whether all that was fused was run, by itself or in the whole model."""
+        return self.whole.outcome != "not run" or all(c.outcome != "not run" for c in self.nodes)
+
+    @property
     def failures(self) -> tuple[Checked, ...]:
         """What failed."""
         return tuple(c for c in (*self.nodes, self.whole) if c.outcome == "fail")

@@ -81,6 +81,10 @@ class _Planner:
         gone: list[Node] = []
         for node in scope.view.nodes:
             group = groups.get(node.index)
+            if node.op == "Constant" and overlay.alias.keys() & set(node.outputs):
+                # An equal one is read in its place; swept below where nobody else reads it.
+                kept.append((node.index, scope.proto(node)))
+                continue
             constant = node.op == "Constant" or any(o in overlay.folded for o in node.outputs if o)
             if constant or (group is not None and not group.fused):
                 kept.append((node.index, self._plain(node)))

@@ -124,3 +124,38 @@ def test_standard_input(cli_process: Cli, path: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fusectl", "apply", "-", "-o", str(out)]
     subprocess.run(command, input=path.read_bytes(), check=True, capture_output=True)
     onnx.checker.check_model(onnx.load(out))
+
+
+def test_equal_constants_are_written_once(cli: Cli, tmp_path: Path) -> None:
+    """A target may read one of them for both; a second round must still find a valid model."""
+    text = (
+        "g (float[2,6] x) => (float[2,6] y, float[2,6] z) {"
+        " [c1] r1 = Constant <value = float {1.4142135}> ()"
+        " [c2] r2 = Constant <value = float {1.4142135}> ()"
+        " [o1] one1 = Constant <value = float {1.0}> ()"
+        " [o2] one2 = Constant <value = float {1.0}> ()"
+        " [h1] half1 = Constant <value = float {0.5}> ()"
+        " [h2] half2 = Constant <value = float {0.5}> ()"
+        " [d1] d = Div(x, r1) [e1] e = Erf(d) [a1] a = Add(e, one1) [m1] m = Mul(x, a)"
+        " [g1] y = Mul(m, half1)"
+        " [n] n = Neg(x)"
+        " [d2] dd = Div(n, r2) [e2] ee = Erf(dd) [a2] aa = Add(ee, one2) [m2] mm = Mul(n, aa)"
+        " [g2] z = Mul(mm, half2) }"
+    )  # fmt: skip
+    out = tmp_path / "out.onnx"
+    done = cli("apply", save(model(text), tmp_path), "-o", out, "--verify")
+    assert done.code == 0, done.err
+    assert ops(out) == ["Gelu", "Neg", "Gelu"]
+
+
+def test_what_cannot_be_run_is_not_verified(cli: Cli, tmp_path: Path) -> None:
+    huge = "float[1099511627776,4]"
+    text = (
+        f"g ({huge} x, float[4,4] w) => ({huge} y) {{ [mm] u = MatMul(x, w) [act] y = Sigmoid(u) }}"
+    )
+    out = tmp_path / "out.onnx"
+    done = cli("apply", save(model(text), tmp_path), "-o", out, "--verify", "--target", "ideal")
+    assert done.code == 1
+    assert "none of them was run by itself" in done.out
+    assert "nothing is written" in done.err
+    assert not out.exists()

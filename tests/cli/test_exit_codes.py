@@ -181,3 +181,26 @@ def test_a_full_disk(form: str) -> None:
 
 def test_the_hint_is_the_closest_name() -> None:
     assert did_you_mean("explian", ["explain", "rules"]) == "did you mean explain?"
+
+
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code"),
+    [
+        (">&-", "explain samples/accept.onnxtxt", 2),
+        ("<&-", "explain -", 2),
+        ("2>&- >/dev/null", "explain samples/accept.onnxtxt", 0),
+        ("2>&-", "explain nope.onnx", 2),
+        (">/dev/full", "--help", 2),
+    ],
+)
+def test_closed_streams_are_no_bugs(closed: str, arguments: str, code: int) -> None:
+    if "full" in closed and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    command = f"{sys.executable} -m fusectl {arguments} {closed}"
+    root = Path(api.__file__).parents[1]
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=root, capture_output=True, text=True, check=False, env=env
+    )
+    assert done.returncode == code, done.stderr
+    assert len(done.stderr.splitlines()) <= 1
