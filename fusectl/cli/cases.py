@@ -1,6 +1,6 @@
 """Annotated models: one loadable ONNX text file a case, with marks that say what must be decided.
 
-# target: lut-npu                       flags; else what is legal on any machine decides
+# target: my-npu.yaml                   flags; else what is legal on any machine decides
 #
 # Why the case exists.
 <ir_version: 8, opset_import: ["" : 17]>

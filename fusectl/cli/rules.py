@@ -103,11 +103,14 @@ def test_rules(files: tuple[str, ...]) -> int:
     from fusectl.tables.catalog import is_target
     from fusectl.tables.resolve import yaml_files
 
-    tables = [f for f in files if Path(f).suffix != SUFFIX]
     cases = [read_case(path) for path in case_files(files)]
+    # A schedule stands beside its case, and is no table.
+    schedules = {case.path.parent / case.flags.get("schedule", "") for case in cases}
+    named = yaml_files(f for f in files if Path(f).suffix != SUFFIX)
+    tables = [path for path in named if path not in schedules]
     catalog: Catalog = api.load_rules(*tables)
     chosen: list[Rule] = [] if files else list(catalog.rules.values())
-    for read in _load(p for p in yaml_files(tables) if not is_target(p)).values():
+    for read in _load(p for p in tables if not is_target(p)).values():
         chosen += read
     if not chosen and not cases:
         raise UsageError(f"{', '.join(files)}: neither rules nor annotated models are there")

@@ -1,7 +1,7 @@
 """The functions that a table can hold, in double precision, and the lines they end in.
 
-Definitions are those of the ONNX operators; for com.microsoft the operator documentation of ONNX
-Runtime (docs/ContribOperators.md of microsoft/onnxruntime).
+Definitions are those of the ONNX operators; for com.microsoft those of its published operator
+documentation (docs/ContribOperators.md).
 """
 
 from __future__ import annotations

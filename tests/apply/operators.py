@@ -77,8 +77,8 @@ CASES = {
     ),
     "conv-residual-relu": Case(
         f"g ({X4}, float[6,4,3,3] w, float[6] b, float[2,6,6,6] r) => (float[2,6,6,6] y) "
-        "{ u = Conv(x, w, b)  v = Add(r, u)  y = Relu(v) }",
-        "w b",
+        "{ u = Conv(x, w, b)  v = Add(u, r)  y = Relu(v) }",
+        "b",
         "FusedConv",
         target="onnxruntime-cpu-x64",
     ),

@@ -45,12 +45,16 @@ def _case(folder: Path, text: str) -> Path:
 
 
 def test_a_folder_of_annotated_models(cli: Cli, tmp_path: Path) -> None:
-    for name in ("multi-user", "multi-user-twin", "disabled-by-the-target"):
+    names = ("multi-user", "multi-user-twin", "disabled-by-the-target")
+    scheduled = ("unsupported-grouping-split", "unsupported-grouping-split-twin")
+    for name in (*names, *scheduled):
         shutil.copy(CASES / f"{name}.onnxtxt", tmp_path)
+    wanted = ("split-", "steps", "keeps-results", "narrow-paths", "sigmoid-only", "small-tiles")
     for path in CASES.glob("*.yaml"):
-        shutil.copy(path, tmp_path)
+        if path.name.startswith(wanted):
+            shutil.copy(path, tmp_path)
     done = cli("rules", "test", tmp_path)
-    assert (done.code, done.out) == (0, "3 models, 3 marks, 0 failed\n")
+    assert (done.code, done.out) == (0, "5 models, 5 marks, 0 failed\n"), done.err
 
 
 def test_a_mark_stands_at_its_node(cli: Cli, tmp_path: Path) -> None:

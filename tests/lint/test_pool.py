@@ -35,7 +35,7 @@ def test_a_model_that_crashes_or_hangs_costs_only_itself(bad: Path) -> None:
         "broken.onnxtxt": ("model-unusable", found["broken.onnxtxt"][1]),
         "bug.onnxtxt": (
             "model-crashed",
-            "a bug in fusectl: RuntimeError in bad_worker.py:19: out of the \x1b[31mblue",
+            "a bug in fusectl: RuntimeError in bad_worker.py:18: out of the \x1b[31mblue",
         ),
         "crash.onnxtxt": ("model-crashed", "the process that explained it died: SIGKILL"),
         "hang.onnxtxt": ("model-timeout", "no answer after 5 seconds; stopped"),
