@@ -191,8 +191,10 @@ def measure(argv: Sequence[str], timeout: float) -> Sample:
     """
     with tempfile.TemporaryFile() as errors:
         started = time.perf_counter()
+        # Installed packages are compiled when they are installed; so may a checkout be.
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         child = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, env=env
         )
         timer = threading.Timer(timeout, os.kill, (child.pid, signal.SIGKILL))
         timer.daemon = True

@@ -44,12 +44,17 @@ SEEN = {
     ("lstmcell_gates", "rotary"): ANCHOR,
     ("vit_gelu_erf", "embed-layernorm"): ANCHOR,
     ("hf_bert", "transpose-matmul"): TURNED,
+    ("hf_bert", "attention-block"): "a near miss; of the spelling there too few nodes match",
     ("hf_whisper_encoder", "transpose-matmul"): TURNED,
     ("hf_bert", "matmul-scale"): f"{TURNED}: the factor is more than four nodes away",
     ("vit_gelu_erf", "conv-bias"): TOKEN,
     ("vit_gelu_erf", "conv-residual"): TOKEN,
     ("llama_swiglu", "matmul-bias"): "the mask on the scores is a constant here, computed there",
     ("llama_swiglu", "matmul-scale"): "the rotation's factors are constants here, computed there",
+    (
+        "gpt2_conv1d_newgelu",
+        "scale-matmul",
+    ): "each operand of the scores is scaled here, by a root that is computed",
     ("gpt2_conv1d_newgelu", "matmul-bias"): "its partner went to the product inside the attention",
 }
 """What no report shows, found by reading both models: by network and rule."""
