@@ -89,6 +89,7 @@ class Overlay:
         # operators that fusions made, and how often nodes were taken out.
         self.made: list[str] = []
         self.removals = 0
+        self._common = view.model.repeat.common if view.model.repeat else frozenset()
         self._plain: dict[str, int] = {}
         self._count: dict[str, int] = {}
         self._index: dict[str, list[Group]] = {}
@@ -183,7 +184,10 @@ class Overlay:
 
     def readers(self, value: str) -> int:
         """Return how many uses of a value there are, also in layers that were taken out."""
-        return sum(g.last.copies for g, _ in self.users(value))
+        users = self.users(value)
+        if value in self._common:
+            return sum(g.last.copies for g, _ in users)
+        return len(users)
 
     def type_of(self, value: str) -> TensorType:
         """Return what is known of a value's type, as the passes left it."""

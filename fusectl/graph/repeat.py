@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
@@ -60,7 +60,8 @@ class Repeat:
     Layers of ``period`` nodes begin at ``start``; ``layers`` of them stay. Behind ``cut``, the
     end of a layer, ``removed`` layers are missing. Around the cut are the ``CORE`` layers, two
     before and one behind, and on either side of these ``margin`` layers more.
-    ``proper`` holds the names of all nodes of the whole graph.
+    ``proper`` holds the names of all nodes of the whole graph, ``common`` the values, by their
+    marks, that are the same ones for all layers.
     """
 
     start: int
@@ -70,7 +71,8 @@ class Repeat:
     removed: int
     margin: int
     proper: list[Proper]
-    places: list[Place]
+    places: list[Place] = field(default_factory=list)
+    common: set[str] = field(default_factory=set)
 
     @property
     def end(self) -> int:
@@ -112,7 +114,7 @@ def shorten(model: onnx.ModelProto) -> Repeat | None:
     if removed * period < _WORTH:
         return None
     cut = start + period * (margin + 2)
-    repeat = Repeat(start, period, layers - removed, cut, removed, margin, values.proper, [])
+    repeat = Repeat(start, period, layers - removed, cut, removed, margin, values.proper)
     moved = _across(repeat, values)
     if moved is None:
         return None
@@ -310,8 +312,15 @@ class _Marker:
             common = self.values.common(value)
             place = Place(FIXED, text=value) if common else Place(INPUT, index, slot)
             known = self.marks[value] = self._new(place)
+        if self.values.common(value):
+            self.repeat.common.add(known)
         return known
 
     def _new(self, place: Place) -> str:
         self.repeat.places.append(place)
-        return f"\ue000{len(self.repeat.places) - 1}\ue001"
+        return mark(len(self.repeat.places) - 1)
+
+
+def mark(number: int) -> str:
+    """Return the mark with a number."""
+    return f"\ue000{number}\ue001"

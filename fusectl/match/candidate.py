@@ -115,12 +115,14 @@ class Candidate:
     def _swallows(self) -> tuple[str, ...]:
         if len(self.pattern.inner) == 1 and not self.between:
             return (self.value,)
-        inner = [self.bound[v] for v in self.pattern.inner if v in self.bound]
-        between = [b.group.outputs[0] for b in self.between]
+        inner = {self.bound[v] for v in self.pattern.inner if v in self.bound}
         made = {o: (r.group.order, i) for r in self.roles if r for i, o in enumerate(r.outputs)}
-        made.update((b.group.outputs[0], (b.group.order, 0)) for b in self.between)
-        unique = dict.fromkeys((*inner, *between))
-        return tuple(sorted(unique, key=lambda v: made.get(v, (-1, 0))))
+        # What stands in a gap of a near miss would be gone as well, an input of the graph not.
+        beside = (g for v in inner - made.keys() if (g := self.overlay.producers.get(v)))
+        made |= {o: (g.order, i) for g in beside for i, o in enumerate(g.outputs)}
+        found = {v: made[v] for v in inner if v in made}
+        found |= {b.group.outputs[0]: (b.group.order, 0) for b in self.between}
+        return tuple(sorted(found, key=found.__getitem__))
 
     @property
     def told_value(self) -> str:

@@ -12,9 +12,10 @@ from fusectl.checks import Check, Outcome
 from fusectl.decide import Ruling, Run
 from fusectl.decide.judge import Checked
 from fusectl.errors import Span
+from fusectl.graph.repeat import mark
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 from fusectl.reasons import REASONS
-from fusectl.report.layers import STRUCTURE, Item, Layers, mark
+from fusectl.report.layers import STRUCTURE, Item, Layers
 from fusectl.report.programs import instructions, programs
 from fusectl.report.structure import Neighbourhoods, structures
 from fusectl.report.types import (

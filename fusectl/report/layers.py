@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from fusectl.decide.engine import identity
-from fusectl.graph.repeat import CORE, FEW, FIXED, INPUT, MARK, Repeat
+from fusectl.graph.repeat import CORE, FEW, FIXED, INPUT, MARK, Repeat, mark
 from fusectl.graph.view import GraphView
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -146,11 +146,6 @@ class Layers:
             told.append([(i.rest, t.filled(names, "")) for i, t in layer])
         if any(layer != told[0] for layer in told):
             raise UnequalError
-
-
-def mark(number: int) -> str:
-    """Return the mark with a number."""
-    return f"\ue000{number}\ue001"
 
 
 class _Names(Names):
