@@ -65,6 +65,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "layernorm-unscaled": layernorm,
     "rmsnorm": rmsnorm,
     "attention": attention,
+    "attention-unscaled": attention,
     "rotary": rotary,
     "relu-clip": relu_clip,
     "div-mul": div_mul,

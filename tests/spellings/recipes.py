@@ -54,6 +54,16 @@ _INTEGER = {
 }  # fmt: skip
 _BOUNDS = {"lo": Free((), data=0), "hi": Free((), data=6)}
 
+_ATTENTION = Recipe(
+    {
+        "q": Free((2, 8, 8)), "k": Free((2, 8, 8)), "v": Free((2, 8, 8)),
+        "mask": Free((8, 8)), "allowed": Free((8, 8), "bool"),
+        "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
+    },
+    {"Softmax": {"axis": -1}},
+    batched=("q", "k", "v"),
+)  # fmt: skip
+
 RECIPES: Mapping[str, Recipe] = {
     "hard-swish-clip": Recipe(_BOUNDS, batched=("x",)),
     "hard-sigmoid-clip": Recipe(_BOUNDS, batched=("x",)),
@@ -68,15 +78,8 @@ RECIPES: Mapping[str, Recipe] = {
         batched=("m", "r"),
         other_opsets=(18, 21),
     ),
-    "attention": Recipe(
-        {
-            "q": Free((2, 8, 8)), "k": Free((2, 8, 8)), "v": Free((2, 8, 8)),
-            "mask": Free((8, 8)), "allowed": Free((8, 8), "bool"),
-            "scale": Free((), data=2.83), "kscale": Free((), data=0.5),
-        },
-        {"Softmax": {"axis": -1}},
-        batched=("q", "k", "v"),
-    ),
+    "attention": _ATTENTION,
+    "attention-unscaled": _ATTENTION,
     "embed-layernorm": Recipe(
         {
             **{name: Free((8, 8), "int64") for name in ("ids", "place", "segment")},
