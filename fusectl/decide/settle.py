@@ -62,15 +62,18 @@ def _covered(rulings: list[Ruling]) -> set[int]:
     misses = [r for r in rulings if r.candidate.missing]
     if not misses:
         return set()
-    wanted = {n for r in misses for n in own(r.candidate)}
+    owned = [own(r.candidate) for r in misses]
+    wanted: dict[int, list[set[int]]] = {}
+    for nodes in owned:
+        for node in nodes:
+            wanted.setdefault(node, []).append(nodes)
     holders: dict[int, list[Ruling]] = {}
     for ruling in rulings:
         if not ruling.candidate.missing and ruling.candidate.path is not None:
-            for node in wanted.intersection(map(id, ruling.nodes)):
+            for node in wanted.keys() & map(id, ruling.nodes):
                 holders.setdefault(node, []).append(ruling)
     covered = set()
-    for miss in misses:
-        mine = own(miss.candidate)
+    for miss, mine in zip(misses, owned, strict=True):
         counts = Counter(id(h) for n in mine for h in holders.get(n, ()))
         fused = {
             id(h)
@@ -79,7 +82,7 @@ def _covered(rulings: list[Ruling]) -> set[int]:
             if h.accepted and not h.candidate.rule.two_node
         }
         held = any(c == len(mine) or (i in fused and 2 * c > len(mine)) for i, c in counts.items())
-        if held or any(mine < own(other.candidate) for other in misses):
+        if held or any(mine < other for other in wanted[next(iter(mine))]):
             covered.add(id(miss))
     return covered
 

@@ -143,7 +143,8 @@ def _miss(index: int, overlay: Overlay, near: Near) -> Miss:
     node, group = near.pattern.nodes[index], near.stand_ins.get(index)
     role = next(o for o in node.outputs if o)
     if group is None:
-        stored = any(near.bound.get(o) not in (None, *overlay.producers) for o in node.outputs)
+        bound = (near.bound.get(o) for o in node.outputs)
+        stored = any(v is not None and v not in overlay.producers for v in bound)
         return Miss(role, node.role, "a graph input or constant" if stored else "nothing")
     behind = near.behind.get(index)
     if behind is not None:

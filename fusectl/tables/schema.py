@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from fusectl.errors import Span
@@ -103,11 +104,16 @@ class Where:
     @property
     def numbers(self) -> tuple[float, ...] | None:
         """The value or values that a constant must have, or None: any constant will do."""
-        texts = (self.const,) if isinstance(self.const, str) else self.const or ()
-        try:
-            return tuple(float(t) for t in texts) or None
-        except ValueError:
-            return None
+        return _numbers(self.const)
+
+
+@cache
+def _numbers(const: Value | None) -> tuple[float, ...] | None:
+    texts = (const,) if isinstance(const, str) else const or ()
+    try:
+        return tuple(float(t) for t in texts) or None
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from fusectl.graph.view import ModelView
 from fusectl.report.build import build
 from fusectl.report.layers import UnequalError
 from fusectl.report.types import Report
+from tests.bench.models import build as build_encoder
 from tests.engine.build import catalog
 
 LAYERS = 30
@@ -223,3 +224,10 @@ def test_what_is_wrong_with_a_model_is_told_in_its_own_names() -> None:
     with pytest.raises(ModelError, match="nowhere") as told:
         api.explain(model, "ideal", rules=catalog())
     assert "\ue000" not in str(told.value)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_layers_of_an_encoder_are_decided_once(target: str) -> None:
+    """Attention, norms and a mask for all layers: the model on which speed is measured."""
+    report = _told(build_encoder(58 * 12)[0], target)
+    assert report is not None
