@@ -7,7 +7,7 @@ from fusectl.checks.encoding import bounds, same_encoding
 from fusectl.checks.limits import PLAIN
 from fusectl.checks.registry import Args, Outcomes, check, fail, unknown
 from fusectl.match.candidate import Candidate, Role
-from fusectl.tables.schema import FunctionUse
+from fusectl.tables.target_schema import FunctionUse
 
 
 def function_role(candidate: Candidate) -> Role:

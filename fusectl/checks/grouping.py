@@ -10,7 +10,7 @@ from fusectl.graph.view import Node
 from fusectl.match.candidate import Candidate
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.schedule import ScheduledNode
-from fusectl.tables.schema import PathDoc
+from fusectl.tables.target_schema import PathDoc
 from fusectl.tiling import Tiling, Work, best, fits, read_geometry, work_of
 from fusectl.tiling.choose import Choice, choose, stated
 

@@ -8,7 +8,7 @@ from fusectl.checks.describe import types
 from fusectl.checks.registry import Outcome, Outcomes, fail, unknown
 from fusectl.graph.types import Dim, same_dims
 from fusectl.match.candidate import Candidate
-from fusectl.tables.schema import ShapeLimit
+from fusectl.tables.target_schema import ShapeLimit
 
 PLAIN = "plain"
 """The layout of values that no pass has given another one."""

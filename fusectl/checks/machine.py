@@ -17,7 +17,7 @@ from fusectl.checks.pattern import (
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.types import BYTES
 from fusectl.match.candidate import Candidate
-from fusectl.tables.schema import Dtypes
+from fusectl.tables.target_schema import Dtypes
 from fusectl.tables.targets import size
 
 

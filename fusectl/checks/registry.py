@@ -17,7 +17,8 @@ from fusectl.errors import Span, UsageError
 from fusectl.match.candidate import Candidate
 from fusectl.reasons import REASONS
 from fusectl.tables.patterns import Pattern
-from fusectl.tables.schema import PathDoc, Value
+from fusectl.tables.schema import Value
+from fusectl.tables.target_schema import PathDoc
 
 Args = dict[str, Value]
 

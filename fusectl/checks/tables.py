@@ -10,7 +10,7 @@ from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail
 from fusectl.lut import FUNCTIONS, needed
 from fusectl.match.candidate import Candidate
 from fusectl.tables.patterns import Pattern
-from fusectl.tables.schema import PathDoc
+from fusectl.tables.target_schema import PathDoc
 
 
 def _tables(pattern: Pattern, path: PathDoc) -> bool:

@@ -12,7 +12,8 @@ from fusectl.graph.read import parse
 from fusectl.report import Decision, Report
 from fusectl.rewrite.source import Model
 from fusectl.tables import Catalog, Rule, Target
-from fusectl.tables.schema import Example, PassDoc
+from fusectl.tables.schema import Example
+from fusectl.tables.target_schema import PassDoc
 from fusectl.tables.targets import DEFAULT
 from fusectl.yamlsrc import spanned
 

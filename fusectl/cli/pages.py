@@ -7,15 +7,8 @@ from collections.abc import Iterable, Iterator
 from fusectl.checks import ALWAYS, CHECKS, GROUPS, TARGET, Check
 from fusectl.cli.facts import fact, facts, stated, words
 from fusectl.tables import Rule, Target
-from fusectl.tables.schema import (
-    Example,
-    PassDoc,
-    PathDoc,
-    PatternText,
-    Range,
-    RuleDoc,
-    Where,
-)
+from fusectl.tables.schema import Example, PatternText, Range, RuleDoc, Where
+from fusectl.tables.target_schema import PassDoc, PathDoc
 from fusectl.tables.targets import DEFAULT
 
 _COLUMNS = ("producers", "functions", "dtypes", "source")

@@ -11,7 +11,7 @@ from fusectl.cli.options import extra_rules, list_format
 from fusectl.cli.output import show_page, write, write_lines
 
 if TYPE_CHECKING:
-    from fusectl.tables.schema import TargetDoc
+    from fusectl.tables.target_schema import TargetDoc
 
 
 @click.group(short_help="What a machine or a compiler can do.")

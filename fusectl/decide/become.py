@@ -7,7 +7,7 @@ from fusectl.checks.users import duplicable, other_readers
 from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group
 from fusectl.match import Candidate, Role
-from fusectl.tables.schema import Becomes
+from fusectl.tables.target_schema import Becomes
 
 _QUANTIZE = "QuantizeLinear"
 

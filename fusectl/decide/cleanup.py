@@ -12,7 +12,7 @@ from fusectl.graph.fold import NOT_FOLDED
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.view import Node
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import Retype, Share
+from fusectl.tables.target_schema import Retype, Share
 
 
 @dataclass(frozen=True, slots=True)

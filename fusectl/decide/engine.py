@@ -18,7 +18,8 @@ from fusectl.match import Candidate, Role, find_near, find_whole, walk
 from fusectl.tables.catalog import Catalog
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.rules import Rule
-from fusectl.tables.schema import PassDoc, Range
+from fusectl.tables.schema import Range
+from fusectl.tables.target_schema import PassDoc
 from fusectl.tables.targets import Target
 
 _ROUNDS = 50

@@ -15,7 +15,8 @@ from fusectl.match.candidate import Candidate
 from fusectl.reasons import ORDER
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.rules import Requirement, requirements
-from fusectl.tables.schema import PathDoc, Range, Value
+from fusectl.tables.schema import Range, Value
+from fusectl.tables.target_schema import PathDoc
 
 Checked = tuple[Check, Outcome | None, Span]
 

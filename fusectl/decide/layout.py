@@ -5,7 +5,7 @@ from __future__ import annotations
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.types import same_dims
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import Layout
+from fusectl.tables.target_schema import Layout
 
 _FLOATS = ("float32", "float16")
 

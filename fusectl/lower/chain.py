@@ -10,7 +10,7 @@ from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
 from fusectl.lower.jobs import Unlowerable
 from fusectl.match.candidate import Candidate
-from fusectl.tables.schema import PathDoc
+from fusectl.tables.target_schema import PathDoc
 
 
 @dataclass(frozen=True, slots=True)

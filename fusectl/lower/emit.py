@@ -11,7 +11,7 @@ from fusectl.lower.regions import ConvolutionRegions, ProductRegions, Regions, T
 from fusectl.lower.writer import Writer
 from fusectl.program import Convolution, Elements, Encoding, Product, Region, Sizes
 from fusectl.tables.lowering import TemplateStep, step
-from fusectl.tables.schema import Template
+from fusectl.tables.target_schema import Template
 from fusectl.tiling import geometry as shapes
 from fusectl.tiling.geometry import Geometry
 from fusectl.tiling.tiler import Tiling

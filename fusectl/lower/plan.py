@@ -16,7 +16,7 @@ from fusectl.lower.values import Values
 from fusectl.lut import DIRECT, FUNCTIONS
 from fusectl.program import Encoding
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import Lowering, Template
+from fusectl.tables.target_schema import Lowering, Template
 from fusectl.tables.targets import Target
 from fusectl.tiling import Tiling, read_geometry, work_of
 from fusectl.tiling.choose import choose

@@ -6,7 +6,7 @@ from fusectl.graph.constants import Unreadable
 from fusectl.graph.overlay import Overlay
 from fusectl.lower.jobs import Unlowerable, Value
 from fusectl.program import Encoding, Role
-from fusectl.tables.schema import Lowering
+from fusectl.tables.target_schema import Lowering
 
 
 class Values:

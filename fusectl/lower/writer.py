@@ -25,7 +25,7 @@ from fusectl.program import (
     Space,
 )
 from fusectl.tables.lowering import TemplateStep, step
-from fusectl.tables.schema import Template
+from fusectl.tables.target_schema import Template
 from fusectl.tables.targets import Target
 
 HEADER_BYTES = 32

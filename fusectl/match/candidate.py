@@ -9,7 +9,7 @@ from fusectl.graph.view import Node
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.rules import Rule
-from fusectl.tables.schema import PathDoc
+from fusectl.tables.target_schema import PathDoc
 from fusectl.tables.targets import Target
 
 

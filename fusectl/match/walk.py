@@ -12,7 +12,8 @@ from fusectl.match.candidate import Barrier, Candidate, Role
 from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.rules import Rule
-from fusectl.tables.schema import PathDoc, Where
+from fusectl.tables.schema import Where
+from fusectl.tables.target_schema import PathDoc
 from fusectl.tables.targets import Target
 
 REACH = 4

@@ -10,7 +10,8 @@ from fusectl.errors import Problem, Span, TableError, UsageError, did_you_mean
 from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, rules_root, shown, yaml_files
 from fusectl.tables.rules import Checks, Rule, compile_rules, read_rule_file
-from fusectl.tables.schema import Defaults, FunctionFile, OperatorFile, TargetDoc
+from fusectl.tables.schema import Defaults, FunctionFile, OperatorFile
+from fusectl.tables.target_schema import TargetDoc
 from fusectl.tables.targets import Target, read_target_file, resolve
 from fusectl.yamlsrc import Mapping, Reader, compose
 

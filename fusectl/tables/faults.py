@@ -11,7 +11,7 @@ from fusectl.tables.operators import Operators
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.resolve import SHIPPED
 from fusectl.tables.rules import Requirement, Rule
-from fusectl.tables.schema import PassDoc, PathDoc
+from fusectl.tables.target_schema import PassDoc, PathDoc
 from fusectl.tables.targets import DEFAULT, Target
 
 _RESULT = frozenset({"source", "becomes"})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fusectl.errors import did_you_mean
-from fusectl.tables.schema import Lowering, Template, Text
+from fusectl.tables.schema import Text
+from fusectl.tables.target_schema import Lowering, Template
 from fusectl.yamlsrc import Reader
 
 _SETUP = ("load-table", "load-header")

@@ -13,7 +13,7 @@ from fusectl.tables.operators import Operators
 from fusectl.tables.resolve import read, shown
 from fusectl.tables.rules import Checks, Rule, check_requirements
 from fusectl.tables.schedule import Schedule
-from fusectl.tables.schema import (
+from fusectl.tables.target_schema import (
     AuditDoc,
     Lowering,
     Memory,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fusectl.errors import Problem, Span, did_you_mean
 from fusectl.graph.types import DTYPES
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import Lowering, PassDoc, PathDoc
+from fusectl.tables.target_schema import Lowering, PassDoc, PathDoc
 
 _THROUGH = "leading-units"
 

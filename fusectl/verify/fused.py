@@ -23,7 +23,7 @@ from fusectl.rewrite.parts import parts
 from fusectl.rewrite.store import Store
 from fusectl.runtime import CannotRun, Session, lacks, open_session, runner
 from fusectl.runtime.session import Array
-from fusectl.tables.schema import Tolerance
+from fusectl.tables.target_schema import Tolerance
 from fusectl.verify.compare import Distance, distance, witness
 from fusectl.verify.inputs import KINDS, Unfed, trials
 

@@ -20,7 +20,7 @@ from fusectl.lower.plan import Planner
 from fusectl.program import Encoding, Program
 from fusectl.simulate import Machine, Trap
 from fusectl.tables.operators import Operators
-from fusectl.tables.schema import Tolerance
+from fusectl.tables.target_schema import Tolerance
 from fusectl.tables.targets import Target
 from fusectl.verify.epilogue import Proof, prove
 from fusectl.verify.groups import CENTRE, ENDS, HALF_STEP, draw, half_steps, spread

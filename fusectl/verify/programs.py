@@ -26,7 +26,7 @@ from fusectl.report.verification import (
 )
 from fusectl.runtime.session import Array
 from fusectl.simulate import Trap, simulate
-from fusectl.tables.schema import Tolerance
+from fusectl.tables.target_schema import Tolerance
 from fusectl.verify.compare import distance, witness
 from fusectl.verify.groups import draw
 from fusectl.verify.host import ReferenceHost, constants

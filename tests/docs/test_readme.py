@@ -31,7 +31,7 @@ from fusectl.lint.schema import keys
 from fusectl.reasons import REASONS
 from fusectl.render.matters import _OTHERS
 from fusectl.report import types as records
-from fusectl.tables import schema
+from fusectl.tables import schema, target_schema
 from fusectl.tables.catalog import load_operators
 from fusectl.yamlsrc import Reader, compose
 from tests.run_cli import Outcome, run_in_process
@@ -235,8 +235,9 @@ def test_explain_has_the_arguments_that_the_guide_lists() -> None:
 def _schema_classes() -> dict[str, type]:
     return {
         name: kind
-        for name, kind in vars(schema).items()
-        if dataclasses.is_dataclass(kind) and kind.__module__ == schema.__name__
+        for module in (schema, target_schema)
+        for name, kind in vars(module).items()
+        if dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__
         if isinstance(kind, type)
     }
 
@@ -312,7 +313,7 @@ def test_paths_and_passes_of_the_guide_are_valid(tmp_path: Path, cli: Cli) -> No
 
 def test_every_key_of_a_path_has_an_example() -> None:
     text = "".join(t for _, t in fragments(GUIDE / "targets.md", "path"))
-    missing = [k for k in _keys(schema.PathDoc) if not re.search(rf"^{k}:", text, re.M)]
+    missing = [k for k in _keys(target_schema.PathDoc) if not re.search(rf"^{k}:", text, re.M)]
     assert not missing
 
 

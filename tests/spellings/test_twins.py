@@ -16,7 +16,7 @@ from fusectl import api
 from fusectl.report.types import Decision, Report
 from fusectl.tables import Rule, Target
 from fusectl.tables.patterns import Pattern
-from fusectl.tables.schema import PassDoc
+from fusectl.tables.target_schema import PassDoc
 from fusectl.yamlsrc import spanned
 from tests.spellings.build import build
 from tests.spellings.draft import plain
