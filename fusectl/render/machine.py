@@ -44,7 +44,7 @@ def to_jsonl(report: Report, options: Options) -> Iterator[bytes]:
 
 def record_to_json(record: Record) -> bytes:
     """Return any record as indented JSON."""
-    return visible(msgspec.json.format(msgspec.json.encode(record), indent=2)) + b"\n"
+    return visible(record.json(indent=2)) + b"\n"
 
 
 def lint_jsonl(report: LintReport) -> bytes:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from fusectl.report.types import Edge, Finding, ModelRef, Record, TargetRef, Tool, Verdict
 
 SCHEMA = "fusectl.audit/1"
@@ -124,8 +122,3 @@ class Audit(Record, frozen=True, gc=False):
     edges: tuple[AuditedEdge, ...]
     witness: Witness | None
     notes: tuple[str, ...] = ()
-
-    def json(self, indent: int = 0) -> bytes:
-        """Return the audit as JSON, the same bytes for the same input."""
-        encoded = msgspec.json.encode(self)
-        return msgspec.json.format(encoded, indent=indent) if indent else encoded

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from fusectl.report.types import Edge, Finding, Record, Tool, Verdict
 
 SCHEMA = "fusectl.comparison/1"
@@ -75,8 +73,3 @@ class Comparison(Record, frozen=True, gc=False):
     changes: tuple[Change, ...]
     causes: tuple[Cause, ...]
     notes: tuple[str, ...] = ()
-
-    def json(self, indent: int = 0) -> bytes:
-        """Return the comparison as JSON, the same bytes for the same input."""
-        encoded = msgspec.json.encode(self)
-        return msgspec.json.format(encoded, indent=indent) if indent else encoded

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from fusectl.report.comparison import Answer, Matched
 from fusectl.report.types import Edge, Record, Tool
 
@@ -110,8 +108,3 @@ class LintReport(Record, frozen=True, gc=False):
     summary: LintSummary
     models: tuple[LintedModel, ...]
     findings: tuple[LintFinding, ...]
-
-    def json(self, indent: int = 0) -> bytes:
-        """Return the report as JSON, the same bytes for the same input."""
-        encoded = msgspec.json.encode(self)
-        return msgspec.json.format(encoded, indent=indent) if indent else encoded

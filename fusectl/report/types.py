@@ -14,6 +14,11 @@ Verdict = Literal["fuse", "keep"]
 class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=False):
     """Base of all records: immutable, compared by value."""
 
+    def json(self, indent: int = 0) -> bytes:
+        """Return the record as JSON, the same bytes for the same input."""
+        encoded = msgspec.json.encode(self)
+        return msgspec.json.format(encoded, indent=indent) if indent else encoded
+
 
 class StepRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One step of a scope: ``{node, attr}`` into a body, ``{function, call}`` into a function."""
@@ -214,8 +219,3 @@ class Report(Record, frozen=True, gc=False):
     uncovered: tuple[Uncovered, ...]
     decisions: tuple[Decision, ...]
     programs: Programs | None = None
-
-    def json(self, indent: int = 0) -> bytes:
-        """Return the report as JSON, the same bytes for the same input."""
-        encoded = msgspec.json.encode(self)
-        return msgspec.json.format(encoded, indent=indent) if indent else encoded
