@@ -1,5 +1,4 @@
 """The command line: the only place with input, output and exit codes."""
 
-from fusectl.cli.main import main
-
-__all__ = ["main"]
+INTERRUPTED = 130
+"""The exit code that a shell gives for SIGINT."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fusectl.cli.options import extra_rules
+from fusectl.cli.options import Seconds, extra_rules
 from fusectl.cli.output import show, write
 from fusectl.cli.progress import progress
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @extra_rules
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     default=300.0,
     show_default=True,
     metavar="S",

@@ -8,7 +8,7 @@ import click
 
 from fusectl.cli import complete
 from fusectl.cli.lint_output import emit, pairs
-from fusectl.cli.options import Formats, extra_rules, lint_formats
+from fusectl.cli.options import Formats, Seconds, extra_rules, lint_formats
 from fusectl.cli.output import tell
 from fusectl.cli.progress import progress_bar
 
@@ -43,7 +43,7 @@ CLEAN, FOUND, UNUSABLE = 0, 1, 2
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="How long one model may take on one target (default 120).",
 )

@@ -13,11 +13,11 @@ import re
 import sys
 import warnings
 from dataclasses import replace
-from typing import NoReturn
 
 import click
 
 from fusectl import __version__
+from fusectl.cli import INTERRUPTED
 from fusectl.cli.apply import apply
 from fusectl.cli.audit import audit
 from fusectl.cli.compare import compare
@@ -31,8 +31,8 @@ from fusectl.cli.targets import targets
 from fusectl.cli.verify import verify
 from fusectl.errors import FusectlError, Problem, Span, TableError, did_you_mean
 
-DONE, FOUND, UNUSABLE, BUG, PIPE, INTERRUPTED = 0, 1, 2, 3, 141, 130
-"""Exit codes; the last two are what a shell gives for SIGPIPE and SIGINT."""
+DONE, FOUND, UNUSABLE, BUG, PIPE = 0, 1, 2, 3, 141
+"""Exit codes; the last one is what a shell gives for SIGPIPE."""
 
 COMPLETE = "_FUSECTL_COMPLETE"
 """The variable by which a shell asks for completions, as click names it."""
@@ -61,11 +61,6 @@ def fusectl() -> None:
 
 for command in (explain, lint, compare, audit, apply, verify, lower, rules, targets, reasons):
     fusectl.add_command(command)
-
-
-def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
 
 
 def run(args: list[str]) -> int:
@@ -117,6 +112,7 @@ def _called(args: list[str]) -> int:
         from click.shell_completion import shell_complete
 
         return shell_complete(fusectl, {}, "fusectl", COMPLETE, asked)
+    _refuse_empty(args)
     try:
         with fusectl.make_context("fusectl", list(args)) as context:
             code = fusectl.invoke(context)
@@ -124,6 +120,14 @@ def _called(args: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     return code if isinstance(code, int) else DONE
+
+
+def _refuse_empty(args: list[str]) -> None:
+    """Raise UsageError for an empty argument: it is a shell variable that was not set."""
+    for before, value in zip(["", *args], args, strict=False):
+        if value == "" or (value.startswith("--") and value.endswith("=")):
+            option = value[:-1] or (before if before.startswith("-") else "an argument")
+            raise click.UsageError(f"{option} is empty; leave it out, or say what it is")
 
 
 def _placed(problem: Problem) -> str:

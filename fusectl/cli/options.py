@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,6 +38,22 @@ class Formats(click.ParamType):  # type: ignore[type-arg]  # older clicks have n
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(n) for n in self._load() if n.startswith(incomplete)]
+
+
+class Seconds(click.FloatRange):
+    """A time that ends: more than no seconds, and a number."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds. Raises click's BadParameter for none, infinity and what is none."""
+        seconds = float(super().convert(value, param, ctx))
+        if not isfinite(seconds):
+            self.fail(f"{value} is no number of seconds", param, ctx)
+        return seconds
 
 
 def lint_formats() -> Collection[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fusectl.graph.view import ModelView
+from fusectl.reasons import ORDER
 from fusectl.report.comparison import Answer
 from fusectl.report.types import Decision, NodeRef, Record, Report
 
@@ -96,11 +97,16 @@ def _answer(decision: Decision) -> Answer:
 
 
 def slugs(headline: str | None, found: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the reasons of blockers, the headline first; ``shape?`` where it is not known."""
-    told = dict.fromkeys(
-        f"{reason}?" if status == "unknown" else reason for reason, status in found
-    )
-    return tuple(sorted(told, key=lambda slug: slug.rstrip("?") != headline))
+    """Return the reasons of blockers, ``shape?`` where it is not known.
+
+    The headline comes first; the others follow in the order of the reasons, wherever they are from.
+    """
+    told = {f"{reason}?" if status == "unknown" else reason for reason, status in found}
+    return tuple(sorted(told, key=lambda slug: (slug.rstrip("?") != headline, _place(slug))))
+
+
+def _place(slug: str) -> tuple[int, str]:
+    return ORDER.get(slug.rstrip("?"), len(ORDER)), slug
 
 
 def wiring(model: ModelView) -> tuple[Wire, ...]:

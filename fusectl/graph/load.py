@@ -15,6 +15,7 @@ from fusectl.errors import ModelError
 from fusectl.graph import functions, order
 from fusectl.graph.constants import SMALL, Array, Constants, Weights
 from fusectl.graph.dtypes import complete
+from fusectl.graph.opsets import imported, tell_unknown
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.refine import refine
 from fusectl.graph.repeat import shorten
@@ -102,7 +103,7 @@ class _Loader:
 
     def load(self) -> ModelView:
         view, model = self.view, self.model
-        view.opsets = self._opsets(model.opset_import)
+        view.opsets = imported(view, model.opset_import)
         self._drop_weights(model.graph, ())
         if order.sort(model.graph, self.name):
             view.note("warning", "the nodes are not in topological order; sorted for this report")
@@ -120,28 +121,6 @@ class _Loader:
                 node.copies += view.repeat.removed
         self._inner(main, inferred.graph)
         return view
-
-    def _opsets(self, imports: object) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for entry in imports:  # type: ignore[attr-defined]
-            domain = "" if entry.domain == "ai.onnx" else entry.domain
-            if domain in found and found[domain] != entry.version:
-                self.view.note(
-                    "warning",
-                    f"the opset of domain {domain or 'ai.onnx'!r} is imported as {found[domain]} "
-                    f"and as {entry.version}; the higher is taken",
-                )
-            found[domain] = max(found.get(domain, 0), entry.version)
-        newest = onnx.defs.onnx_opset_version()
-        if "" not in found:
-            self.view.note("warning", f"no opset of ai.onnx is imported; opset {newest} is assumed")
-        elif found[""] > newest:
-            self.view.note(
-                "warning",
-                f"opset {found['']} is newer than the installed onnx knows ({newest}); "
-                f"operators are read by opset {newest}",
-            )
-        return found
 
     def _drop_weights(self, graph: onnx.GraphProto, place: tuple[int, ...]) -> None:
         for number, tensor in enumerate(graph.initializer):
@@ -185,6 +164,7 @@ class _Loader:
         stored |= {s.values.name for s in graph.sparse_initializer}
         order.arrange(view, stored, self.name)
         self.view.graphs.append(view)
+        tell_unknown(view, self.functions)
         complete(view, self.like_first)
         if parent is None and not scope:
             refine(view, self.model, self._types)
@@ -255,7 +235,7 @@ class _Loader:
             if actual in view.constants:
                 constants.renamed[formal] = (view.constants, actual)
         scope = (*view.scope, Step(function=name, call=node.label))
-        opsets = self._opsets(function.opset_import)
+        opsets = imported(self.view, function.opset_import)
         made = self._graph(body.graph, inferred.graph, scope, None, opsets, False, constants)
         self.seen_calls[key] = made
         self._inner(made, inferred.graph)

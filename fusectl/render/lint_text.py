@@ -68,7 +68,7 @@ def _add_findings(sheet: Sheet, findings: list[LintFinding]) -> None:
     for first, *alike in groups.values():
         _add_finding(sheet, first, 1 + len(alike))
         for other in alike[:_ALIKE]:
-            tail = f"  {other.fingerprint}"
+            tail = f"  --accept {other.fingerprint}" if other.accept else f"  {other.fingerprint}"
             if other.edge is not None:
                 edge = ends(other.edge, sheet.width - 8 - len(tail), sheet.encoding)
                 sheet.add("also ", edge, (tail, "dim"), indent=4, hang=2)

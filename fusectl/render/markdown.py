@@ -100,7 +100,7 @@ def _others(groups: Sequence[Kept]) -> Iterator[str]:
     machine = [d for g in groups if g.fate == "machine" for d in g.decisions]
     if machine:
         listed = ", ".join(tally(machine, "machine"))
-        yield f"Not on this machine: {count(len(machine), 'candidate')} ({listed})."
+        yield f"No change to the model helps: {count(len(machine), 'candidate')} ({listed})."
 
 
 def _fused(report: Report) -> Iterator[str]:

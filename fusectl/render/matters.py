@@ -16,7 +16,7 @@ from fusectl.report.types import Decision, Finding
 
 _OTHERS: tuple[tuple[Fate, str], ...] = (
     ("several", "More than one thing to fix"),
-    ("machine", "Not on this machine"),
+    ("machine", "No change to the model helps"),
     ("policy", "Possible, but not chosen"),
     ("held", "Node taken by another fusion"),
     ("elsewhere", "Fused another way"),
@@ -45,7 +45,7 @@ def add_matters(sheet: Sheet, groups: Sequence[Kept], shown: int | None, brief: 
         lacking = "Nothing in the model to fix; what this machine lacks most"
         _add_causes(sheet, lacking, lacks(groups)[:1], brief)
     elif groups:
-        sheet.add(("Nothing in the model to fix.", "bold"))
+        sheet.add(("No change to the model helps.", "bold"))
     rest = ranked[len(top) :]
     if rest:
         edges = count(sum(len(c.decisions) for c in rest), "edge")

@@ -57,9 +57,10 @@ def add_summary(sheet: Sheet, report: Report) -> None:
         unknown = ""
         if summary.unknown:
             unknown = f" ({summary.unknown} of them unknown)" if summary.keep > 1 else " (unknown)"
+        counted = ", by first reason:" if summary.keep > 1 else ""
         sheet.add(
             (count(summary.candidates, "candidate"), "bold"),
-            f": {summary.fuse} fuse, {summary.keep} keep{unknown}",
+            f": {summary.fuse} fuse, {summary.keep} keep{unknown}{counted}",
             hang=2,
         )
         if summary.candidates != len(report.decisions):

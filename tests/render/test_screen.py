@@ -132,7 +132,7 @@ def test_the_machine_never_comes_before_what_can_be_fixed() -> None:
     found.append(decision("mm:MatMul:u", "act:Sigmoid", multi_user("u", "act", "side")))
     text = text_of(report(found))
     assert text.index("1. multi-user") < text.index(
-        "Not on this machine: 30 candidates (unsupported-op 30)"
+        "No change to the model helps: 30 candidates (unsupported-op 30)"
     )
     assert "gain 1 fusion:" in text
 
