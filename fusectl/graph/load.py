@@ -103,7 +103,7 @@ class _Loader:
 
     def load(self) -> ModelView:
         view, model = self.view, self.model
-        view.opsets = imported(view, model.opset_import)
+        view.opsets = imported(view, model.opset_import, model.graph.node)
         self._drop_weights(model.graph, ())
         if order.sort(model.graph, self.name):
             view.note("warning", "the nodes are not in topological order; sorted for this report")
@@ -235,7 +235,7 @@ class _Loader:
             if actual in view.constants:
                 constants.renamed[formal] = (view.constants, actual)
         scope = (*view.scope, Step(function=name, call=node.label))
-        opsets = imported(self.view, function.opset_import)
+        opsets = imported(self.view, function.opset_import, function.node)
         made = self._graph(body.graph, inferred.graph, scope, None, opsets, False, constants)
         self.seen_calls[key] = made
         self._inner(made, inferred.graph)

@@ -8,9 +8,16 @@ import onnx
 
 from fusectl.graph.view import GraphView, ModelView, schema
 
+_OWN = ("", "ai.onnx")
 
-def imported(view: ModelView, imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
-    """Return the version of each domain; of one that is imported twice the higher, with a note."""
+
+def imported(
+    view: ModelView, imports: Iterable[onnx.OperatorSetIdProto], nodes: Iterable[onnx.NodeProto]
+) -> dict[str, int]:
+    """Return the version of each domain; of one that is imported twice the higher, with a note.
+
+    ``nodes`` are those that need a version: where all are of other domains, ONNX's may be missing.
+    """
     found: dict[str, int] = {}
     for entry in imports:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
@@ -22,9 +29,9 @@ def imported(view: ModelView, imports: Iterable[onnx.OperatorSetIdProto]) -> dic
             )
         found[domain] = max(found.get(domain, 0), entry.version)
     newest = onnx.defs.onnx_opset_version()
-    if "" not in found:
+    if "" not in found and any(n.domain in _OWN for n in nodes):
         view.note("warning", f"no opset of ai.onnx is imported; opset {newest} is assumed")
-    elif found[""] > newest:
+    elif found.get("", 0) > newest:
         view.note(
             "warning",
             f"opset {found['']} is newer than the installed onnx knows ({newest}); "

@@ -54,6 +54,11 @@ def test_explained_is_zero_also_where_nothing_fuses(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
+        (["explain", SHARED, "--target", ""], "--target is empty"),
+        (["explain", SHARED, "--node="], "--node is empty"),
+        (["explain", ""], "an argument is empty"),
+        (["audit", SHARED, "--against", "onnxruntime", "--timeout", "nan"], "no number of seconds"),
+        (["lint", SHARED, "--timeout", "inf"], "no number of seconds"),
         (["explian"], "no such command 'explian'; did you mean explain?"),
         (["explain"], "Missing argument 'MODEL'"),
         (["explain", SHARED, "--formt", "json"], "--format"),

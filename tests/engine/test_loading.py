@@ -48,6 +48,18 @@ def test_opset_of_the_future() -> None:
     assert "opset 999 is newer" in notes(report)
 
 
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        ("Frobnicate", "Frobnicate is no operator of ONNX at opset 17"),
+        ("Gelu", "Gelu is no operator of ONNX at opset 17; it came with opset 20"),
+    ],
+)
+def test_operator_that_onnx_does_not_have(op: str, said: str) -> None:
+    found = model(PAIR.replace("Sigmoid", op))
+    assert [n.text for n in explain(found).notes if n.subject == op] == [said]
+
+
 def test_both_names_of_the_own_domain() -> None:
     found = model(PAIR)
     found.graph.node[0].domain = "ai.onnx"

@@ -126,9 +126,6 @@ def test_functions_own_opset() -> None:
     assert verdicts(explain(text)) == {"s -> div": "fuse"}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a function that needs no opset of ai.onnx is said to lack it"
-)
 def test_function_that_needs_no_opset() -> None:
     text = _function(
         "F (v) => (r) { r = com.microsoft.QuickGelu(v) }",
