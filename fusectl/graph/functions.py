@@ -13,6 +13,19 @@ FUSED = "fusectl"
 _NUMBERS = {name: number for number, name in DTYPES.items()}
 
 
+Identity = tuple[str, str, str]
+
+
+def identity(function: onnx.FunctionProto) -> Identity:
+    """Return what tells a function from others: domain, name and overload."""
+    return function.domain, function.name, function.overload
+
+
+def called(node: onnx.NodeProto) -> Identity:
+    """Return the identity of the function that a node calls, if it calls one."""
+    return node.domain, node.op_type, node.overload
+
+
 def call_key(view: GraphView, node: Node, name: str) -> tuple[object, ...]:
     """What a call's explanation depends on: function, attributes, input types, constants.
 
@@ -21,7 +34,7 @@ def call_key(view: GraphView, node: Node, name: str) -> tuple[object, ...]:
     """
     attributes = tuple(a.SerializeToString(deterministic=True) for a in node.proto.attribute)
     inputs = tuple((view.type_of(v), view.constants.origin(v), bool(v)) for v in node.inputs)
-    return (name, attributes, inputs, len(node.outputs))
+    return (name, node.proto.overload, attributes, inputs, len(node.outputs))
 
 
 def body_model(
@@ -35,17 +48,34 @@ def body_model(
     graph.name = function.name
     graph.node.extend(function.node)
     actuals = list(node.inputs) + [""] * len(function.input)
+    absent = set()
     for formal, actual in zip(function.input, actuals, strict=False):
         info = graph.input.add(name=formal)
         if actual:
             _set_type(info.type, view.type_of(actual))
+        else:
+            absent.add(formal)
     for formal in function.output:
         graph.output.add(name=formal)
     stated = {a.name: a for a in function.attribute_proto}
     stated.update({a.name: a for a in node.proto.attribute})
     for inner in graph.node:
         _substitute(inner, stated)
+        _leave_out(inner, absent)
     return body
+
+
+def _leave_out(node: onnx.NodeProto, absent: set[str]) -> None:
+    """Leave out operands of a node that the call did not give, also in bodies."""
+    if not absent:
+        return
+    for number, value in enumerate(node.input):
+        if value in absent:
+            node.input[number] = ""
+    if has_bodies(node):
+        for _, body in bodies(node):
+            for inner in body.node:
+                _leave_out(inner, absent)
 
 
 def _substitute(node: onnx.NodeProto, stated: dict[str, onnx.AttributeProto]) -> None:

@@ -97,7 +97,7 @@ class _Loader:
         self.alike = alike
         self.like_first = like_first
         self.short = short
-        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.functions = {functions.identity(f): f for f in model.functions}
         self.seen_calls: dict[object, GraphView] = {}
         self.view = ModelView(name, sha256, model.ir_version, {}, external=weights.asked)
 
@@ -194,17 +194,30 @@ class _Loader:
             types[tensor.name] = _stored_type(tensor)
         for sparse in graph.sparse_initializer:
             constants.compute(sparse.values.name, partial(_dense, sparse))
+            types[sparse.values.name] = _sparse_type(sparse)
         for node in nodes:
             if node.op == "Constant" and node.outputs:
-                tensor = _constant_node(node)
-                if tensor is not None:
-                    constants.add(node.outputs[0], tensor)
-                    types.setdefault(node.outputs[0], _stored_type(tensor))
+                self._constant_node(node, constants, types)
+
+    def _constant_node(
+        self, node: Node, constants: Constants, types: dict[str, TensorType]
+    ) -> None:
+        sparse = next(
+            (a.sparse_tensor for a in node.proto.attribute if a.name == "sparse_value"), None
+        )
+        if sparse is not None:
+            constants.compute(node.outputs[0], partial(_dense, sparse))
+            types[node.outputs[0]] = _sparse_type(sparse)
+            return
+        tensor = _constant_tensor(node)
+        if tensor is not None:
+            constants.add(node.outputs[0], tensor)
+            types.setdefault(node.outputs[0], _stored_type(tensor))
 
     def _inner(self, view: GraphView, typed: onnx.GraphProto) -> None:
         """Go into the bodies and functions of a scope's nodes."""
         for node in view.nodes:
-            function = self.functions.get((node.proto.domain, node.op_type))
+            function = self.functions.get(functions.called(node.proto))
             if function is not None:
                 # What stands in a fused group is decided; it is one operator now.
                 if node.domain != functions.FUSED:
@@ -252,7 +265,11 @@ def _stored_type(tensor: onnx.TensorProto) -> TensorType:
     return TensorType(DTYPES.get(tensor.data_type, ""), tuple(tensor.dims))
 
 
-def _constant_node(node: Node) -> onnx.TensorProto | None:
+def _sparse_type(sparse: onnx.SparseTensorProto) -> TensorType:
+    return TensorType(DTYPES.get(sparse.values.data_type, ""), tuple(sparse.dims))
+
+
+def _constant_tensor(node: Node) -> onnx.TensorProto | None:
     for attribute in node.proto.attribute:
         if attribute.name == "value":
             tensor: onnx.TensorProto = attribute.t

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 import onnx
 
+from fusectl.graph.functions import Identity
 from fusectl.graph.view import GraphView, ModelView, schema
 
 _OWN = ("", "ai.onnx")
@@ -40,14 +41,15 @@ def imported(
     return found
 
 
-def tell_unknown(view: GraphView, own: Collection[tuple[str, str]]) -> None:
+def tell_unknown(view: GraphView, own: Collection[Identity]) -> None:
     """Note the operators that ONNX's domain does not have at the opset of a scope.
 
-    ``own`` are the model's functions, as domain and name.
+    ``own`` are the model's functions.
     """
+    defined = {name for domain, name, _ in own if domain in _OWN}
     opset, newest = view.opset(), onnx.defs.onnx_opset_version()
     for kind in sorted({n.op_type for n in view.nodes if not n.domain}):
-        if schema(kind, "", opset) or ("", kind) in own or ("ai.onnx", kind) in own:
+        if kind in defined or schema(kind, "", opset):
             continue
         first = next((v for v in range(opset + 1, newest + 1) if schema(kind, "", v)), 0)
         since = f"; it came with opset {first}" if first else ""

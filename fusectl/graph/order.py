@@ -77,10 +77,16 @@ def arrange(view: GraphView, stored: set[str], name: str) -> None:
 
     Raises ModelError for a value that is made twice or exists nowhere.
     """
+    given = stored.union(view.inputs)
     for node in view.nodes:
         for output in node.outputs:
             if not output:
                 continue
+            if output in given:
+                raise ModelError(
+                    f"{name}: the value {output!r} is there twice: {node.label} makes what is "
+                    f"{'stored' if output in stored else 'an input'}"
+                )
             other = view.producers.get(output)
             if other is not None:
                 raise ModelError(

@@ -127,7 +127,6 @@ def test_value_that_is_made_twice() -> None:
         explain("g (float[2] x) => (float[2] y) { [one] y = Neg(x)  [two] y = Sin(x) }")
 
 
-@pytest.mark.xfail(strict=True, reason="a node may make what is an input or a stored constant")
 @pytest.mark.parametrize(
     "stored",
     ["(float[2] x, float[2] u) => (float[2] y)", "(float[2] x) => (float[2] y) <float u = {1}>"],
@@ -252,7 +251,6 @@ def _sparse() -> onnx.SparseTensorProto:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="sparse initializers are said to exist nowhere")
 def test_sparse_initializer_is_a_constant() -> None:
     found = model(f"g (float[2,8] x) => (float[2,8] y) {{ {GATE} }}")
     found.graph.sparse_initializer.append(_sparse())
@@ -260,9 +258,6 @@ def test_sparse_initializer_is_a_constant() -> None:
     assert verdicts(explain(found))["s -> y"] == "fuse"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a sparse value of a Constant node does not count as constant"
-)
 def test_sparse_constant_node_is_a_constant() -> None:
     found = model(f"g (float[2,8] x) => (float[2,8] y) {{ {GATE} }}")
     found.graph.node.insert(0, helper.make_node("Constant", [], ["f"], sparse_value=_sparse()))

@@ -99,9 +99,6 @@ def test_types_that_the_call_gives() -> None:
     assert found == {"one": "fuse", "two": "unsupported-dtype"}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="an input that a call leaves out counts as there in the body"
-)
 def test_input_that_the_call_leaves_out() -> None:
     body = "F (v, w, b) => (r) { [fc] u = Gemm(v, w, b)  [add] r = Add(u, w) }"
     report = explain(_function(body, "[c] y = l.F (x, w)", "float[2,8] x, float[8,8] w"))
@@ -135,9 +132,6 @@ def test_function_that_needs_no_opset() -> None:
     assert not explain(text).notes
 
 
-@pytest.mark.xfail(
-    strict=True, reason="of two overloads of a function the last one counts for both"
-)
 def test_overloads() -> None:
     opset = [helper.make_opsetid("", 17)]
     plain = helper.make_function(
