@@ -8,6 +8,9 @@ from fusectl.graph.types import Dim, fits_into, same_dims
 from fusectl.match.candidate import Candidate
 from fusectl.tables.schema import Value
 
+_STEPS = 3
+"""Sums and products behind an operand that are asked for their shape."""
+
 
 def _arg(args: Args, name: str, default: str) -> str:
     value: Value = args.get(name, default)
@@ -32,6 +35,8 @@ def fits(candidate: Candidate, args: Args) -> Outcomes:
     overlay = candidate.overlay
     small, big = overlay.type_of(operand).dims, overlay.type_of(host).dims
     verdict = fits_into(small, big)
+    if verdict is None and _result_says_so(candidate, operand, big):
+        return None
     seen = f"{operand} {types(overlay, operand)}, {host} {types(overlay, host)}"
     if verdict is None:
         return [unknown(operand, seen, f"give {operand} and {host} known shapes")]
@@ -44,6 +49,21 @@ def fits(candidate: Candidate, args: Args) -> Outcomes:
             f"bring {operand} to a shape that broadcasts into {host}",
         )
     ]
+
+
+def _result_says_so(candidate: Candidate, operand: str, host: tuple[Dim, ...] | None) -> bool:
+    """Tell whether arithmetic on the operand has a result with the shape of the host.
+
+    No broadcast makes a result smaller than an operand, so the operand fits into that.
+    """
+    overlay, arithmetic = candidate.overlay, candidate.operators.expand("Arithmetic")
+    values = [operand]
+    for _ in range(_STEPS):
+        readers = [g for v in values for g, _ in overlay.users(v) if g.op in arithmetic]
+        values = [g.outputs[0] for g in readers]
+        if any(same_dims(overlay.type_of(v).dims, host) for v in values):
+            return True
+    return False
 
 
 @check("same-shape", "shape", takes=("a?", "b?"))
