@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 
 from fusectl.render.causes import KINDS, alike, kind, told
@@ -67,17 +69,21 @@ def _about(decision: Decision, report: Report) -> list[Part]:
     if decision.verdict == "fuse":
         form = form_of(decision)
         parts.append(f" makes {form}" if form else "")
-        gone = ", ".join(decision.swallows)
-        parts.append(f"; {gone} {'is' if len(decision.swallows) == 1 else 'are'} no longer stored"
-                     if gone else "")  # fmt: skip
-        written = ", ".join(decision.materialises)
-        parts.append(f"; {written} is still written" if written else "")
+        written = decision.materialises
+        gone = [v for v in decision.swallows if v not in written]
+        parts += [_values(gone, "no longer stored"), _values(written, "still written")]
     else:
         parts.append(f" on {decision.edge.value}, {count(len(decision.blockers), 'blocker')}")
     parts.extend(f"; builds on {text}" for text in _bases(decision, report))
     if decision.source:
         parts.append((f"; {decision.source}", "dim"))
     return parts
+
+
+def _values(values: Sequence[str], what: str) -> str:
+    if not values:
+        return ""
+    return f"; {', '.join(values)} {'is' if len(values) == 1 else 'are'} {what}"
 
 
 def _bases(decision: Decision, report: Report) -> list[str]:

@@ -106,6 +106,15 @@ def _likeness(around: Neighbourhoods, ruling: Ruling) -> str:
     return f"{found.rule.id}|{ends}|{between}"
 
 
+def _written(ruling: Ruling) -> tuple[str, ...]:
+    """What is still written: by the fused form, or by the original of a node that was copied."""
+    if not ruling.accepted:
+        return ruling.materialises
+    makers = ruling.candidate.overlay.producers
+    originals = (v for v in ruling.swallows if makers.get(v, ruling.group) is not ruling.group)
+    return tuple(dict.fromkeys((*ruling.materialises, *originals)))
+
+
 class _Builder:
     def __init__(self, layers: Layers | None, lines: Mapping[str, Lines]) -> None:
         self._layers = layers
@@ -167,7 +176,7 @@ class _Builder:
             tuple(self.node(n, view) for n in ruling.between),
             self._missing(ruling),
             ruling.swallows,
-            ruling.materialises,
+            _written(ruling),
             "fuse" if ruling.accepted else "keep",
             ruling.headline or None,
             tuple([self._finding(checked) for checked in ruling.checked]),

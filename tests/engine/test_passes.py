@@ -176,13 +176,10 @@ def test_both_that_share_a_node_are_told(tmp_path: Path) -> None:
     assert [d.edge.value for d in own] == ["u", "v"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a dequantiser that was copied and stays counts as swallowed"
-)
-def test_a_copied_dequantiser_is_not_swallowed() -> None:
+def test_a_copied_dequantiser_is_still_written() -> None:
     text = CODES.replace("RESULT", "float[2,4] x").replace("SECOND", "")
-    report = explain(text.replace("z = Neg(x)", ""))
-    assert report.decisions[0].swallows == ("p", "u")
+    assert explain(text).decisions[0].materialises == ("x",)
+    assert [d.materialises for d in explain(SHARED).decisions] == [(), ()]
 
 
 def test_what_was_eliminated_is_told() -> None:
