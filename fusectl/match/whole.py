@@ -138,7 +138,9 @@ class _Matcher:
                 actual = actuals[place] if place < len(actuals) else ""
                 fact = where.get(name)
                 if not actual:
-                    fine = not reads or (fact is not None and (fact.optional or fact.absent))
+                    # What another node of the pattern makes or reads has to be there.
+                    spare = not reads or (fact is not None and (fact.optional or fact.absent))
+                    fine = spare and name not in self.pattern.inner
                 else:
                     fine = fact is None or not fact.absent
                     if fine and name not in bound:
