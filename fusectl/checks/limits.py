@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fusectl.checks.describe import types
 from fusectl.checks.registry import Outcome, Outcomes, fail, unknown
-from fusectl.graph.types import Dim, same_dims
+from fusectl.graph.types import Dim, TensorType, same_dims
 from fusectl.match.candidate import Candidate
 from fusectl.tables.target_schema import ShapeLimit
 
@@ -59,9 +58,22 @@ def holds(candidate: Candidate, rank: dict[str, tuple[int, ...]], static: tuple[
     return all(_static(_dims(candidate, name)) for name in static)
 
 
+def _type(candidate: Candidate, value: str) -> TensorType:
+    """Return a value's type as far as the target itself finds it out."""
+    overlay = candidate.overlay
+    follows = candidate.target.follow_sizes
+    return overlay.type_of(value) if follows else overlay.plain_type_of(value)
+
+
 def _dims(candidate: Candidate, name: str) -> tuple[Dim, ...] | None:
     value = candidate.bound.get(name, "")
-    return candidate.overlay.type_of(value).dims if value else None
+    return _type(candidate, value).dims if value else None
+
+
+def _shown(candidate: Candidate, value: str) -> str:
+    known = _type(candidate, value)
+    less = known != candidate.overlay.type_of(value)
+    return f"{value} {known}{' to this target, which follows no computed sizes' if less else ''}"
 
 
 def _static(dims: tuple[Dim, ...] | None) -> bool:
@@ -77,7 +89,7 @@ def _against(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
         if value and not _static(_dims(candidate, name)):
             yield fail(
                 value,
-                f"{value} {types(candidate.overlay, value)} is not fully static",
+                f"{_shown(candidate, value)} is not fully static",
                 f"export with static shapes for {value}",
                 limit.span,
             )
@@ -152,7 +164,7 @@ def _form(
 ) -> Iterator[Outcome]:
     """Hold a bias against forms such as n, 1xn, mx1, mxn of the product's rows and columns."""
     value, dims = candidate.bound.get(name, ""), _dims(candidate, name)
-    product = candidate.overlay.type_of(candidate.value).dims
+    product = _type(candidate, candidate.value).dims
     if not value:
         return
     shown = ", ".join(f"[{f.replace('x', ',')}]" for f in forms)
@@ -164,7 +176,7 @@ def _form(
     verdicts = [_is_form(dims, form.split("x"), sizes) for form in forms]
     if True in verdicts:
         return
-    text = f"{value} is {types(candidate.overlay, value)}; this path takes {shown}"
+    text = f"{value} is {_type(candidate, value)}; this path takes {shown}"
     if None in verdicts:
         yield unknown(value, text, f"give {value} a static shape", limit.span)
     else:
@@ -184,10 +196,7 @@ def _same(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
     if verdict:
         return
     first, second = candidate.bound.get(a, ""), candidate.bound.get(b, "")
-    text = (
-        f"{first} {types(candidate.overlay, first)} and {second} "
-        f"{types(candidate.overlay, second)} must have equal shapes"
-    )
+    text = f"{_shown(candidate, first)} and {_shown(candidate, second)} must have equal shapes"
     if verdict is None:
         yield unknown(second, text, "give both static shapes", limit.span)
     else:

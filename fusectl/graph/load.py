@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from fusectl.graph import functions, order
 from fusectl.graph.constants import SMALL, Array, Constants, Weights
 from fusectl.graph.dtypes import complete
 from fusectl.graph.opsets import imported, tell_unknown
+from fusectl.graph.plain import computes_sizes, plain_types
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.refine import refine
 from fusectl.graph.repeat import shorten
@@ -168,6 +169,9 @@ class _Loader:
         complete(view, self.like_first)
         if parent is None and not scope:
             refine(view, self.model, self._types)
+            if computes_sizes(view):
+                args = view, self.model, self.alike, self.like_first
+                view.plain = cache(partial(plain_types, *args))
         return view
 
     def _types(self, model: onnx.ModelProto) -> dict[str, TensorType]:

@@ -191,7 +191,13 @@ class Overlay:
 
     def type_of(self, value: str) -> TensorType:
         """Return what is known of a value's type, as the passes left it."""
-        known = self.view.type_of(value)
+        return self._as_left(value, self.view.type_of(value))
+
+    def plain_type_of(self, value: str) -> TensorType:
+        """Return the same without following sizes through the graph."""
+        return self._as_left(value, self.view.plain_type_of(value))
+
+    def _as_left(self, value: str, known: TensorType) -> TensorType:
         if known.dims is None and value in self.folded:
             known = self._computed(value, known)
         dtype = self.retyped.get(value)

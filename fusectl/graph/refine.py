@@ -33,11 +33,16 @@ def refine(
     view: GraphView,
     model: onnx.ModelProto,
     infer: Callable[[onnx.ModelProto], dict[str, TensorType]],
+    *,
+    follow: bool = True,
 ) -> None:
-    """Improve the types of the main graph in place; ``infer`` returns the types of a model."""
+    """Improve the types of the main graph in place; ``infer`` returns the types of a model.
+
+    ``follow``: follow sizes that are not constant through the graph as well.
+    """
     scratch = model
     for _ in range(_ROUNDS):
-        found, shapes = _computed(view), _reshaped(view)
+        found, shapes = _computed(view), _reshaped(view) if follow else {}
         if not found and not shapes:
             return
         if scratch is model:

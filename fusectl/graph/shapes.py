@@ -26,11 +26,14 @@ class StandIn:
     also: tuple[int, ...] = ()
 
 
-def infer(model: onnx.ModelProto, alike: Mapping[str, StandIn]) -> tuple[onnx.ModelProto, str]:
+def infer(
+    model: onnx.ModelProto, alike: Mapping[str, StandIn], *, follow: bool = True
+) -> tuple[onnx.ModelProto, str]:
     """Return the model with inferred types and, where inference failed, why.
 
     ``alike`` names for an operator outside ONNX what stands in for it while shapes are inferred,
-    so that inference does not stop there. Nodes of the result are not those of the model.
+    so that inference does not stop there. ``follow``: also the contents of values that hold sizes.
+    Nodes of the result are not those of the model.
     """
     broken = next((n for n in _nodes(model.graph) if _aborts(n)), None)
     if broken is not None:
@@ -42,7 +45,7 @@ def infer(model: onnx.ModelProto, alike: Mapping[str, StandIn]) -> tuple[onnx.Mo
         scratch.CopyFrom(model)
         _replace(scratch.graph, alike)
     try:
-        return shape_inference.infer_shapes(scratch, data_prop=True), ""
+        return shape_inference.infer_shapes(scratch, data_prop=follow), ""
     except Exception as error:  # the C++ side raises many types; none may end the explanation
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         return model, first

@@ -144,7 +144,8 @@ def default(op_type: str, domain: str, opset: int, name: str) -> Attribute:
 class GraphView:
     """One scope: the main graph, a body, or a function at a call site.
 
-    ``captured`` maps a value of this scope to the nodes whose bodies read it.
+    ``captured`` maps a value of this scope to the nodes whose bodies read it. ``plain`` returns
+    the types that are known without following sizes through the graph, where that tells less.
     """
 
     model: ModelView
@@ -159,6 +160,7 @@ class GraphView:
     producers: dict[str, Node] = field(default_factory=dict)
     captured: dict[str, list[Node]] = field(default_factory=dict)
     calls: int = 1
+    plain: Callable[[], Mapping[str, TensorType]] | None = None
 
     def type_of(self, value: str) -> TensorType:
         """Return what is known of a value's type, looking outwards from a body."""
@@ -169,6 +171,12 @@ class GraphView:
                 return found
             view = view.parent
         return UNKNOWN
+
+    def plain_type_of(self, value: str) -> TensorType:
+        """Return what is known of a value's type without following sizes through the graph."""
+        if self.plain is None or value not in self.types:
+            return self.type_of(value)
+        return self.plain().get(value, UNKNOWN)
 
     def attr(self, node: Node, name: str) -> Attribute:
         """Return an attribute, or its schema default at this scope's opset."""

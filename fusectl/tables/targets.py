@@ -52,6 +52,7 @@ class Target:
     covered: frozenset[str] = frozenset()
     audit: AuditDoc | None = None
     inline: bool = False
+    follow_sizes: bool = True
     schedule: Schedule = field(default_factory=dict)
     lowering: Lowering | None = None
 
@@ -200,6 +201,7 @@ def resolve(
         frozenset(t.value for p in passes for t in p.fuse or ()),
         audit,
         any(d.inline for d in chain),
+        all(d.follow_sizes for d in chain),
         lowering=lowering,
     )
 
