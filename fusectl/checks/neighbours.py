@@ -41,6 +41,42 @@ def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
+@check("made-by", "unsupported-op", takes=("values", "ops"))
+def made_by(candidate: Candidate, args: Args) -> Outcomes:
+    """The operands are made by an operator that this path starts from."""
+    found = []
+    ops = _names(args["ops"])
+    for name in _names(args["values"]):
+        value = candidate.bound.get(name, "")
+        maker = candidate.overlay.producers.get(value)
+        if not value or (maker is not None and _listed(candidate, maker, args)):
+            continue
+        constant = candidate.overlay.is_constant(value)
+        if ("constant" if constant else "input" if maker is None else "") in ops:
+            continue
+        what = "a constant" if constant else f"made by {maker.label} ({maker.op})" if maker else ""
+        known = " or ".join(f"a {op}" if op in ("constant", "input") else op for op in ops)
+        observed = f"{value} is {what or 'an input'}; this path starts from {known}"
+        found.append(fail(value, observed, f"let {known} make {value}, or keep it"))
+    return found or None
+
+
+@check("second-operand", "unsupported-op", takes=("values",))
+def second_operand(candidate: Candidate, args: Args) -> Outcomes:
+    """The operand is the second one of its node, where this path looks for it."""
+    found = []
+    for name in _names(args["values"]):
+        value = candidate.bound.get(name, "")
+        for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
+            if role is None or not value or name not in node.inputs:
+                continue
+            if value in role.inputs[:1]:
+                label = role.node.label
+                observed = f"{value} is the first operand of {label}; this path looks at the second"
+                found.append(fail(value, observed, f"exchange the operands of {label}"))
+    return found or None
+
+
 @check("not-read-by", "unsupported-op", takes=("values", "ops"))
 def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
     """The result is not read by an operator that this path leaves it to."""
@@ -51,6 +87,22 @@ def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
             if not any(reader is g for g in candidate.parts) and _listed(candidate, reader, args):
                 observed = f"{value} is read by {reader.label} ({reader.op}), which comes first"
                 found.append(fail(value, observed, "keep it: the compiler prefers the other"))
+    return found or None
+
+
+@check("only-read-by", "multi-user", takes=("values", "ops"))
+def only_read_by(candidate: Candidate, args: Args) -> Outcomes:
+    """All readers of the value are of an operator that this path serves."""
+    overlay, found = candidate.overlay, []
+    for name in _names(args["values"]):
+        value = candidate.bound.get(name, "")
+        others = [g.label for g, _ in overlay.users(value) if not _listed(candidate, g, args)]
+        others += [node.label for node in overlay.captured.get(value, ())]
+        if value in overlay.returned:
+            others.append("the caller")
+        if others:
+            observed = f"{value} also feeds {', '.join(dict.fromkeys(others))}"
+            found.append(fail(value, observed, f"keep it, or compute {value} a second time"))
     return found or None
 
 

@@ -1,6 +1,6 @@
 """Hold a target against its compiler on small changes of the rules' examples.
 
-    python tests/bench/differential.py --target onnxruntime-cpu [--rule R] [-o FILE]
+    python tests/bench/differential.py --target onnxruntime-cpu [--rule R]
 
 Every accepted example, and every mutant of it that is a valid model, is explained and given to the
 runtime that the target names under ``audit``. Edges on which the two differ are printed, grouped
@@ -11,15 +11,15 @@ by rule, kind of change and edge. An edge counts as in ``agreement.py``.
 from __future__ import annotations
 
 import argparse
-import json
+import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 import onnx
 from onnx import parser
 
@@ -29,15 +29,13 @@ from fusectl import api
 from fusectl.audit.adapters import Refused, adapter
 from fusectl.audit.feeds import NoFeeds
 from fusectl.audit.work import Task
-from fusectl.errors import FusectlError
-from tests.bench.agreement import Compared, compare
+from tests.bench.agreement import compare
 from tests.mutations.mutants import mutants, valid
 
 _HEADER = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "ai.onnx.ml" : 2]>\n'
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """An example of a rule, and what to hold it against."""
 
     rule: str
@@ -47,6 +45,25 @@ class Job:
     runtime: str
     level: str
     folder: str
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """An edge on which target and runtime differ."""
+
+    pair: str
+    value: str
+    consumer: str
+    predicted: bool
+    why: str
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came of one model: how many edges were compared, and those that differ."""
+
+    place: int
+    change: str
+    edges: int = 0
+    wrong: tuple[Wrong, ...] = ()
 
 
 def jobs(target: str, only: str, folder: str) -> Iterator[Job]:
@@ -73,38 +90,54 @@ def models(job: Job) -> Iterator[tuple[str, onnx.ModelProto]]:
             yield change, settled
 
 
-def measure(job: Job) -> tuple[int, int, list[tuple[str, Compared]]]:
-    """Return how many models ran, how many edges were compared, and those that differ."""
-    runs = edges = 0
-    wrong = []
+def measure(job: Job, start: int) -> Iterator[Answer]:
+    """Yield an answer for each model that the runtime takes, from a number on."""
     moves = api.load_rules().operators.moving()
-    for change, model in models(job):
-        path = Path(job.folder) / f"{job.rule}-{job.number}.onnx"
+    path = Path(job.folder) / f"{job.rule}-{job.number}.onnx"
+    for place, (change, model) in enumerate(models(job)):
+        if place < start:
+            continue
         onnx.save(model, path)
         try:
             task = Task("edges", job.level, str(path), job.folder, moves)
             seen, _ = adapter(job.runtime).edges(task)
         except (Refused, NoFeeds):
-            continue
-        except FusectlError as error:
-            print(f"{job.rule} {change}: {error}")
+            yield Answer(place, change)
             continue
         found = compare((f"{job.rule}-{job.number} {change}", path, tuple(seen), job.target))
-        runs += 1
-        edges += len(found)
-        wrong += [(change, e) for e in found if e.fused != e.predicted and not e.illegal]
-    return runs, edges, wrong
+        wrong = [e for e in found if e.fused != e.predicted and not e.illegal]
+        told = tuple(
+            Wrong(">".join(e.pair), e.value, e.consumer, e.predicted, e.why) for e in wrong
+        )
+        yield Answer(place, change, len(found), told)
 
 
-def show(wrong: Iterable[tuple[Job, str, Compared]], most: int) -> None:
+def ask(job: Job) -> list[Answer]:
+    """Measure in a process of its own; a model that ends the runtime is left out."""
+    answers: list[Answer] = []
+    while True:
+        start = len(answers)
+        child = subprocess.run(
+            [sys.executable, __file__, "--job", msgspec.json.encode(job), "--start", str(start)],
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+        answers += [msgspec.json.decode(line, type=Answer) for line in child.stdout.splitlines()]
+        if child.returncode == 0:
+            return answers
+        answers.append(Answer(len(answers), "it ends the runtime"))
+        print(f"{job.rule}-{job.number}: model {len(answers) - 1} ends the runtime")
+
+
+def show(wrong: Iterable[tuple[Job, str, Wrong]], most: int) -> None:
     """Print the differences, the most frequent kind first."""
-    kinds = defaultdict[tuple[str, ...], list[tuple[str, Compared]]](list)
+    kinds = defaultdict[tuple[str, ...], list[tuple[str, Wrong]]](list)
     for job, change, edge in wrong:
         said = "extra" if edge.predicted else "missed"
-        kinds[job.rule, change.partition("-")[0], said, ">".join(edge.pair)].append((change, edge))
+        kinds[job.rule, change.partition("-")[0], said, edge.pair].append((change, edge))
     for kind, found in sorted(kinds.items(), key=lambda k: -len(k[1])):
-        changes = Counter(c for c, _ in found)
-        print(f"{len(found):4} {' '.join(kind)}: {', '.join(list(changes)[:most])}")
+        changes = list(dict.fromkeys(c for c, _ in found))
+        print(f"{len(found):4} {' '.join(kind)}: {', '.join(changes[:most])}")
         print(f"       {found[0][1].why[:200]}")
 
 
@@ -115,25 +148,24 @@ def main() -> None:
     cli.add_argument("--rule", default="")
     cli.add_argument("--most", type=int, default=6, help="changes named per kind")
     cli.add_argument("--processes", type=int, default=2)
-    cli.add_argument("-o", "--output", default="", help="also write the differences as JSON lines")
+    cli.add_argument("--job", default="", help=argparse.SUPPRESS)
+    cli.add_argument("--start", type=int, default=0, help=argparse.SUPPRESS)
     options = cli.parse_args()
-    runs = edges = 0
-    wrong = []
-    with TemporaryDirectory() as folder, ProcessPoolExecutor(options.processes) as pool:
+    if options.job:
+        for answer in measure(msgspec.json.decode(options.job, type=Job), options.start):
+            print(msgspec.json.encode(answer).decode(), flush=True)
+        return
+    ran = edges = 0
+    wrong: list[tuple[Job, str, Wrong]] = []
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
         work = list(jobs(options.target, options.rule, folder))
-        for job, (ran, compared, found) in zip(work, pool.map(measure, work), strict=True):
-            runs += ran
-            edges += compared
-            wrong += [(job, change, edge) for change, edge in found]
+        for job, answers in zip(work, pool.map(ask, work), strict=True):
+            ran += sum(a.edges > 0 for a in answers)
+            edges += sum(a.edges for a in answers)
+            wrong += [(job, a.change, w) for a in answers for w in a.wrong]
     show(wrong, options.most)
     share = 1 - len(wrong) / max(edges, 1)
-    print(f"{runs} models, {edges} edges, {len(wrong)} differ: agreement {share:.4f}")
-    if options.output:
-        lines = (
-            json.dumps([job.rule, change, *e.pair, e.value, e.consumer, e.predicted, e.why])
-            for job, change, e in wrong
-        )
-        Path(options.output).write_text("".join(f"{line}\n" for line in lines))
+    print(f"{ran} models, {edges} edges, {len(wrong)} differ: agreement {share:.4f}")
 
 
 if __name__ == "__main__":
