@@ -77,6 +77,25 @@ def second_operand(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
+@check("not-transposed", "attribute")
+def not_transposed(candidate: Candidate, args: Args) -> Outcomes:
+    """No transposition has been moved through the operators, whose axes would be others then."""
+    for role in candidate.roles:
+        for value in role.outputs if role is not None else ():
+            perm = candidate.overlay.transposed.get(value)
+            if role is not None and perm is not None:
+                label = role.node.label
+                return [
+                    fail(
+                        label,
+                        f"a Transpose to {list(perm)} in front of {label} is moved behind it first, "
+                        "and these operators work on other axes then",
+                        f"keep the data in one layout around {label}, or export it as one operator",
+                    )
+                ]
+    return None
+
+
 @check("not-read-by", "unsupported-op", takes=("values", "ops"))
 def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
     """The result is not read by an operator that this path leaves it to."""

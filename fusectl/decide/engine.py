@@ -11,6 +11,7 @@ from fusectl.decide.cleanup import Removed, eliminate, merge_equal, retype, shar
 from fusectl.decide.judge import Ruling, judge
 from fusectl.decide.layout import assign_layout
 from fusectl.decide.settle import own, quality, settled
+from fusectl.decide.sink import sink_transposes
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
 from fusectl.graph.view import GraphView, ModelView
@@ -136,6 +137,8 @@ class _Scope:
             retype(self.overlay, step.retype, self.operators)
         elif step.layout is not None:
             assign_layout(self.overlay, step.layout, self.operators)
+        elif step.transposes is not None:
+            sink_transposes(self.overlay, step.transposes)
         elif step.share is not None:
             share(self.overlay, step.share)
         elif step.cse:

@@ -82,6 +82,7 @@ class Overlay:
         self.eliminated: dict[str, list[Node]] = {}
         self.retyped: dict[str, str] = {}
         self.layouts: dict[str, str] = {}
+        self.transposed: dict[str, tuple[int, ...]] = {}
         self.bound: frozenset[str] = outer.bound if outer is not None else frozenset()
         self.alias: dict[str, str] = {}
         self.merged: dict[str, list[str]] = {}

@@ -169,6 +169,19 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Transposes:
+    """Operators that a Transpose can be moved through.
+
+    ``all``: on any operand; ``first``: on the first one alone; ``ends``: where it stops and goes
+    away with what it has moved through, as in front of a Shape.
+    """
+
+    all: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PassDoc:
     """One pass: exactly one of its kinds."""
 
@@ -181,6 +194,7 @@ class PassDoc:
     share: Share | None = None
     retype: Retype | None = None
     layout: Layout | None = None
+    transposes: Transposes | None = None
     fuse: tuple[Text, ...] | None = None
     order: Literal["file", "depth-first"] = "file"
     group: Literal["auto", ""] = ""

@@ -136,6 +136,7 @@ def _check(doc: TargetDoc, reader: Reader) -> None:
             "cse": step.cse or None,
             "retype": step.retype,
             "layout": step.layout,
+            "transposes": step.transposes,
             "fuse": step.fuse,
             "group": step.group or None,
         }
