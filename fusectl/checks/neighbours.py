@@ -43,13 +43,16 @@ def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
 
 @check("made-by", "unsupported-op", takes=("values", "ops"))
 def made_by(candidate: Candidate, args: Args) -> Outcomes:
-    """The operands are made by an operator that this path starts from."""
+    """The operands are made by an operator that this path starts from.
+
+    ``A>B`` is a B whose first operand an A makes.
+    """
     found = []
     ops = _names(args["ops"])
     for name in _names(args["values"]):
         value = candidate.bound.get(name, "")
         maker = candidate.overlay.producers.get(value)
-        if not value or (maker is not None and _listed(candidate, maker, args)):
+        if not value or any(_made_by(candidate, value, op.split(">")) for op in ops):
             continue
         constant = candidate.overlay.is_constant(value)
         if ("constant" if constant else "input" if maker is None else "") in ops:
@@ -59,6 +62,15 @@ def made_by(candidate: Candidate, args: Args) -> Outcomes:
         observed = f"{value} is {what or 'an input'}; this path starts from {known}"
         found.append(fail(value, observed, f"let {known} make {value}, or keep it"))
     return found or None
+
+
+def _made_by(candidate: Candidate, value: str, chain: list[str]) -> bool:
+    for op in reversed(chain):
+        maker = candidate.overlay.producers.get(value)
+        if maker is None or op not in (maker.op, candidate.operators.acts_as(maker.op)):
+            return False
+        value = maker.inputs[0] if maker.inputs else ""
+    return True
 
 
 @check("second-operand", "unsupported-op", takes=("values",))
@@ -85,14 +97,12 @@ def not_transposed(candidate: Candidate, args: Args) -> Outcomes:
             perm = candidate.overlay.transposed.get(value)
             if role is not None and perm is not None:
                 label = role.node.label
-                return [
-                    fail(
-                        label,
-                        f"a Transpose to {list(perm)} in front of {label} is moved behind it first, "
-                        "and these operators work on other axes then",
-                        f"keep the data in one layout around {label}, or export it as one operator",
-                    )
-                ]
+                observed = (
+                    f"a Transpose to {list(perm)} in front of {label} is moved behind it first, "
+                    "and these operators work on other axes then"
+                )
+                remedy = f"keep the data in one layout around {label}, or export it as one operator"
+                return [fail(label, observed, remedy)]
     return None
 
 

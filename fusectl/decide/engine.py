@@ -125,30 +125,35 @@ class _Scope:
         return Run(self.overlay.view, self.overlay, rulings, self.removed)
 
     def _step(self, number: int, step: PassDoc) -> None:
-        if step.eliminate is not None:
-            names = [t.value for t in step.eliminate]
-            self.removed += eliminate(self.overlay, names, number, step.tensors)
-        elif step.bind:
-            self.overlay.bind()
-        elif step.fold is not None:
-            how = step.fold
-            fold(self.overlay, how.except_, how.shapes, how.types, how.also)
-        elif step.retype is not None:
-            retype(self.overlay, step.retype, self.operators)
-        elif step.layout is not None:
-            assign_layout(self.overlay, step.layout, self.operators)
-        elif step.transposes is not None:
-            sink_transposes(self.overlay, step.transposes)
-        elif step.share is not None:
-            share(self.overlay, step.share)
-        elif step.cse:
-            merge_equal(self.overlay)
+        self._prepare(number, step)
         rules = [self.catalog.rules[t.value] for t in step.fuse or ()]
         for _ in range(_ROUNDS if step.repeat == "fixpoint" else 1):
             # Every rule of the pass runs, also after one has fused something.
             fused = [self._sweep(rule, number) for rule in rules]
             if not any(fused):
                 break
+
+    def _prepare(self, number: int, step: PassDoc) -> None:
+        """Run what a pass does beside fusing."""
+        overlay, operators = self.overlay, self.operators
+        if step.eliminate is not None:
+            names = [t.value for t in step.eliminate]
+            self.removed += eliminate(overlay, names, number, step.tensors)
+        if step.bind:
+            overlay.bind()
+        if step.fold is not None:
+            how = step.fold
+            fold(overlay, how.except_, how.shapes, how.types, how.also)
+        if step.retype is not None:
+            retype(overlay, step.retype, operators)
+        if step.layout is not None:
+            assign_layout(overlay, step.layout, operators)
+        if step.transposes is not None:
+            sink_transposes(overlay, step.transposes)
+        if step.share is not None:
+            share(overlay, step.share)
+        if step.cse:
+            merge_equal(overlay)
 
     def _sweep(self, rule: Rule, step: int, gate: Range | None = None) -> bool:
         """Run one rule once over the graph; True where it fused something."""
