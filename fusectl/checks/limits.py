@@ -62,7 +62,7 @@ def _type(candidate: Candidate, value: str) -> TensorType:
     """Return a value's type as far as the target itself finds it out."""
     overlay = candidate.overlay
     follows = candidate.target.follow_sizes
-    return overlay.type_of(value) if follows else overlay.plain_type_of(value)
+    return overlay.type_of(value) if follows == "all" else overlay.plain_type_of(value)
 
 
 def _dims(candidate: Candidate, name: str) -> tuple[Dim, ...] | None:

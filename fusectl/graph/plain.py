@@ -1,7 +1,7 @@
-"""Types as a plain shape inference finds them: one that does not follow sizes through the graph.
+"""Types as a plain shape inference finds them: one that hardly follows sizes through the graph.
 
 Compilers often stop where a shape is computed (Shape, Gather, Concat into Reshape), and then keep
-what they could fuse: a target says so with ``follow_sizes: false``.
+what they could fuse: a target says so with ``follow_sizes: copied``.
 """
 
 from __future__ import annotations

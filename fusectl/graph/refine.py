@@ -12,6 +12,7 @@ import onnx
 from onnx import numpy_helper
 
 from fusectl.graph.constants import Unreadable
+from fusectl.graph.copied import copied_shapes
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
 from fusectl.graph.sizes import computed_sizes, reshaped
@@ -38,11 +39,11 @@ def refine(
 ) -> None:
     """Improve the types of the main graph in place; ``infer`` returns the types of a model.
 
-    ``follow``: follow sizes that are not constant through the graph as well.
+    ``follow``: follow all sizes through the graph, not only those that a Reshape copies.
     """
     scratch = model
     for _ in range(_ROUNDS):
-        found, shapes = _computed(view), _reshaped(view) if follow else {}
+        found, shapes = _computed(view), _reshaped(view, follow)
         if not found and not shapes:
             return
         if scratch is model:
@@ -62,12 +63,12 @@ def refine(
             return
 
 
-def _reshaped(view: GraphView) -> dict[str, TensorType]:
+def _reshaped(view: GraphView, follow: bool) -> dict[str, TensorType]:
     """Shapes of reshaped values that sizes computed in the graph tell, better than is known."""
     nodes = [n for n in view.nodes if n.op == "Reshape" and not _settled(view, n)]
     if not nodes:
         return {}
-    known = computed_sizes(view)
+    known = computed_sizes(view) if follow else copied_shapes(view)
     better = {}
     for node in nodes:
         value, dims = node.outputs[0], reshaped(view, node, known)

@@ -271,7 +271,7 @@ class TargetDoc:
     equivalence: Tolerance | Literal["exact"] | None = None
     memory: Memory = field(default_factory=Memory)
     inline: bool = False
-    follow_sizes: bool = True
+    follow_sizes: Literal["all", "copied"] = "all"
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = field(default_factory=dict)
     lowering: Lowering | None = None

@@ -52,7 +52,7 @@ class Target:
     covered: frozenset[str] = frozenset()
     audit: AuditDoc | None = None
     inline: bool = False
-    follow_sizes: bool = True
+    follow_sizes: str = "all"
     schedule: Schedule = field(default_factory=dict)
     lowering: Lowering | None = None
 
@@ -202,7 +202,7 @@ def resolve(
         frozenset(t.value for p in passes for t in p.fuse or ()),
         audit,
         any(d.inline for d in chain),
-        all(d.follow_sizes for d in chain),
+        next((d.follow_sizes for d in chain if d.follow_sizes != "all"), "all"),
         lowering=lowering,
     )
 

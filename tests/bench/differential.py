@@ -67,12 +67,13 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def jobs(target: str, only: str, folder: str) -> Iterator[Job]:
-    """Yield the accepted examples of every rule, also of those that the target does not have."""
+    """Yield the accepted examples of every rule that the target has a path for."""
     catalog = api.load_rules()
-    audit = catalog.target(target).audit
+    table = catalog.target(target)
+    audit = table.audit
     if audit is None:
         raise SystemExit(f"{target} names no runtime under audit")
-    for rule in catalog.rules.values():
+    for rule in (catalog.rules[name] for name in table.paths):
         accepted = [e.accept.value for e in rule.examples if e.accept is not None]
         for number, text in enumerate(accepted):
             if only in ("", rule.id):
@@ -101,8 +102,8 @@ def measure(job: Job, start: int) -> Iterator[Answer]:
         try:
             task = Task("edges", job.level, str(path), job.folder, moves)
             seen, _ = adapter(job.runtime).edges(task)
-        except (Refused, NoFeeds):
-            yield Answer(place, change)
+        except (Refused, NoFeeds, TypeError, ValueError) as error:
+            yield Answer(place, f"{change}: {error}")
             continue
         found = compare((f"{job.rule}-{job.number} {change}", path, tuple(seen), job.target))
         wrong = [e for e in found if e.fused != e.predicted and not e.illegal]
@@ -160,6 +161,8 @@ def main() -> None:
     with TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
         work = list(jobs(options.target, options.rule, folder))
         for job, answers in zip(work, pool.map(ask, work), strict=True):
+            differ = sum(len(a.wrong) for a in answers)
+            print(f"{job.rule}-{job.number}: {differ} differ", file=sys.stderr, flush=True)
             ran += sum(a.edges > 0 for a in answers)
             edges += sum(a.edges for a in answers)
             wrong += [(job, a.change, w) for a in answers for w in a.wrong]
