@@ -7,10 +7,12 @@ not made for: blocked layouts, unknown operators, no types.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+
+from fusectl.graph.shapes import infer, types_of
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,16 @@ class Op:
 
 @dataclass(frozen=True)
 class Net:
-    """One graph. ``leaves`` are its inputs that no initializer gives a value."""
+    """One graph. ``leaves`` are its inputs that no initializer gives a value.
+
+    ``static`` are values whose shape is known before anything runs.
+    """
 
     ops: tuple[Op, ...]
     leaves: frozenset[str]
     fixed: frozenset[str]
     results: tuple[str, ...]
+    static: frozenset[str] = frozenset()
 
     @cached_property
     def maker(self) -> dict[str, Op]:
@@ -55,9 +61,11 @@ class Net:
 
     @cached_property
     def constant(self) -> frozenset[str]:
-        """Initializers and all that is computed from nothing else."""
+        """Initializers, shapes that are known, and all that is computed from nothing else."""
         known = set(self.fixed)
         for op in self.ops:
+            if op.op_type in _SIZES and op.inputs[0] in self.static:
+                known.update(op.outputs)
             if all(i in known for i in op.inputs) and not op.bodies and op.op_type not in _CHANCE:
                 known.update(op.outputs)
         return frozenset(known)
@@ -68,12 +76,18 @@ class Net:
         return (self.leaves | self.maker.keys()) - self.constant
 
 
+_SIZES = ("Shape", "Size")
 _CHANCE = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
 
 
 def net_of(model: ModelProto) -> Net:
     """Read the main graph of a model; the nodes are brought into topological order."""
-    return _net(model.graph, frozenset())
+    found = _net(model.graph, frozenset())
+    if not any(op.op_type in _SIZES for op in found.ops):
+        return found
+    types = types_of(infer(model, {}, follow=False)[0].graph)
+    static = frozenset(value for value, known in types.items() if known.static is not None)
+    return replace(found, static=static)
 
 
 def body_net(graph: GraphProto, constant: frozenset[str]) -> Net:
