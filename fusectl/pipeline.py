@@ -86,8 +86,8 @@ def explain(
     ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
     fusions that round differently; ``skip`` names rules to switch off; ``schedule`` is a YAML
     file that says how products are grouped and split, in place of the target's own tiler;
-    ``diff`` adds instructions before and after: of ``accepted`` candidates, or also what refused
-    ones ``would`` have been.
+    ``diff`` adds instructions or kernels before and after: of ``accepted`` candidates, or also
+    what refused ones ``would`` have been.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
     catalog, chosen = _tables(target, rules, schedule)
@@ -156,11 +156,6 @@ def _difference(
 ) -> Difference:
     from fusectl.lower.difference import difference
 
-    if target.lowering is None:
-        raise UsageError(
-            f"target {target.id} does not say how it runs a program (lowering), so there are no "
-            "instructions to compare"
-        )
     plain = _unfused(model, target, catalog)
     return difference(runs, plain, target, catalog.operators, diff)
 
