@@ -47,7 +47,7 @@ class Kernels:
 
     def whole(self) -> list[Kernel]:
         """Return the kernels of everything that the scope computes, in the order of the graph."""
-        return self._of_groups(g for g in self._overlay.groups if g.alive)
+        return self._of_groups(self._left())
 
     def before(self, ruling: Ruling) -> list[Kernel]:
         """Return the kernels that a decision joins or would join. Raises Unlowerable."""
@@ -88,6 +88,32 @@ class Kernels:
         if value in self._inputs:
             return "input"
         return "output" if value in self._overlay.returned else "value"
+
+    def _left(self) -> list[Group]:
+        """Return the groups that are there in the end.
+
+        Nodes that only served what a fusion took in, and does not read, are gone with it. Those
+        that nobody read in the model as it was are not: runtimes run them.
+        """
+        overlay = self._overlay
+        alive = [g for g in overlay.groups if g.alive]
+        taken = {id(m) for g in alive if g.fused for m in g.members}
+        readers: dict[str, list[int]] = {}
+        for node in overlay.view.nodes:
+            for value in node.inputs:
+                readers.setdefault(value, []).append(id(node))
+        gone: set[int] = set()
+        left = []
+        for group in sorted(alive, key=lambda g: -g.order):
+            now = {id(g) for o in group.outputs for g, _ in overlay.users(o)}
+            kept = any(o in overlay.returned or o in overlay.captured for o in group.outputs)
+            served = any(r in taken for o in group.outputs for r in readers.get(o, ()))
+            if served and not kept and now <= gone:
+                gone.add(id(group))
+                taken.update(id(m) for m in group.members)
+            else:
+                left.append(group)
+        return left
 
     def _of_groups(self, groups: Iterable[Group]) -> list[Kernel]:
         ordered = sorted(groups, key=lambda g: g.order)
