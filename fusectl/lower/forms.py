@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from fusectl.decide.become import form_of
 from fusectl.decide.judge import Ruling
@@ -13,56 +14,110 @@ from fusectl.tables.schema import Writes
 
 _FEW = 3
 """Up to so many operators that fusions put into one are listed; more of them are counted."""
+_BIAS = {"add-bias": "b", "fold-batchnorm": "bias"}
+"""The constant of a match that stands for the bias which a transform makes."""
+_ENDS = ("", "producer", "consumer")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a node or a group is run.
+
+    ``operands`` are what it reads, each value at its input (empty: not there). ``added`` are
+    operators that fusions put into it, and that neither its operator nor its operands tell;
+    there are ``more`` of them that are not listed.
+    """
+
+    op: str
+    operands: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    more: int = 0
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What was added, in a few words."""
+        return (f"{len(self.added) + self.more} nodes",) if self.more else self.added
 
 
 class Forms:
-    """The operators and operands of a scope's groups, fused or not."""
+    """The forms of a scope's groups."""
 
     def __init__(self, rulings: Iterable[Ruling]) -> None:
         """Take what was decided in the scope."""
         self._rulings = {id(r.group): r for r in rulings if r.group is not None}
-        self._ops: dict[int, str] = {}
+        self._forms: dict[int, Form] = {}
+        for ruling in self._rulings.values():
+            self._prepare(ruling)
 
-    def ruling(self, group: Group) -> Ruling | None:
-        """Return the decision that made a group, None: it is a node of the model."""
-        return self._rulings.get(id(group))
+    def of(self, group: Group) -> Form:
+        """Return how a group is run."""
+        known = self._forms.get(id(group))
+        return known if known is not None else Form(group.op, group.inputs)
 
-    def op_of(self, group: Group) -> str:
-        """Return the operator that a group is run as."""
-        known = self._ops.get(id(group))
-        if known is None:
-            ruling = self.ruling(group)
-            known = self.op(ruling.candidate) if ruling is not None else group.op
-            self._ops[id(group)] = known
-        return known
+    def match(self, group: Group) -> Candidate | None:
+        """Return the match that a group was made of, None: it is a node of the model."""
+        ruling = self._rulings.get(id(group))
+        return ruling.candidate if ruling is not None else None
 
-    def op(self, found: Candidate) -> str:
-        """Return the operator that a match is or would be run as.
+    def fused(self, found: Candidate, inputs: tuple[str, ...]) -> Form:
+        """Return how a match is or would be run that reads ``inputs`` from outside.
 
-        That is the first of: what ``writes`` names, the operator or function of the target's
-        form, the operator of the rule, the one of the match's main node.
+        Its operator is the first of: what ``writes`` names, the operator or function of the
+        target's form, the operator of the rule, the one of the match's main node.
         """
-        return self._stated(found) or self.op_of(_main(found))
+        how = chosen(found)
+        stated = self._stated(found, how)
+        op, reads = stated or self.of(_main(found)).op, self._reads(found, how, inputs)
+        inner = [self.of(g) for g in found.parts]
+        added = [*(a for f in inner for a in f.added), *self._added(found, op, stated, reads)]
+        more = len(added[_FEW:]) + sum(f.more for f in inner)
+        return Form(op, reads, tuple(added[:_FEW]), more)
 
-    def _stated(self, found: Candidate) -> str:
-        how, form = chosen(found), form_of(found)
+    def _prepare(self, ruling: Ruling) -> None:
+        """Make the form of a group, those of its parts first; chains may be long."""
+        pending = [ruling]
+        while pending:
+            last = pending[-1]
+            inner = (self._rulings.get(id(g)) for g in last.candidate.parts)
+            missing = [r for r in inner if r is not None and id(r.group) not in self._forms]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            group = last.group
+            assert group is not None
+            self._forms[id(group)] = self.fused(last.candidate, group.inputs)
+
+    def _stated(self, found: Candidate, how: Writes | None) -> str:
+        """Return the operator that the tables name for a match, or an empty string."""
+        form = form_of(found)
         kept = found.role_of(how.keep) if how is not None and how.keep else None
         if how is not None and how.op:
             return how.op.replace("*", kept.op if kept is not None else "")
         own = form.op or form.function
         if kept is not None and not own:
-            return self.op_of(kept.group)
+            return self.of(kept.group).op
         return own or (found.rule.becomes if found.rule.becomes not in _ENDS else "")
 
-    def operands(self, group: Group) -> tuple[str, ...]:
-        """Return what a group reads, each value at its input; empty: not there."""
-        ruling = self.ruling(group)
-        return group.inputs if ruling is None else self.reads(ruling.candidate, group.inputs)
+    def _reads(
+        self, found: Candidate, how: Writes | None, inputs: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Return what a match reads of ``inputs``: what ``writes`` lists, where it does.
 
-    def reads(self, found: Candidate, inputs: tuple[str, ...]) -> tuple[str, ...]:
-        """Return what a match reads: what ``writes`` states, else ``inputs``."""
-        how = chosen(found)
-        return tuple(self._listed(found, how)) if how is not None and how.inputs else inputs
+        Where a node is kept with its own inputs, constants of the other nodes are attributes now,
+        or computed into its weights.
+        """
+        if how is None:
+            return inputs
+        if how.inputs:
+            return tuple(self._listed(found, how))
+        kept = found.role_of(how.keep)
+        own = set(self.of(kept.group).operands) if kept is not None else set()
+        if found.rule.slots.takes == "bias":
+            own.update(inputs)
+        own.update(found.bound.get(_BIAS[t], "") for t in how.transforms if t in _BIAS)
+        overlay = found.overlay
+        return tuple(v if v in own or not overlay.is_constant(v) else "" for v in inputs)
 
     def _listed(self, found: Candidate, how: Writes) -> Iterator[str]:
         for text in how.inputs:
@@ -71,40 +126,28 @@ class Forms:
                 yield found.bound.get(text, "")
                 continue
             role = found.role_of(maker)
-            every = self.operands(role.group) if role is not None else ()
+            every = self.of(role.group).operands if role is not None else ()
             first = int(slot.rstrip("+"))
             yield from every[first:] if slot.endswith("+") else every[first : first + 1]
 
-    def added(self, found: Candidate) -> tuple[str, ...]:
-        """Return the operators in a match that neither its own name nor its operands tell."""
-        names = list(self._added(found))
-        return tuple(names) if len(names) <= _FEW else (f"{len(names)} nodes",)
-
-    def _added(self, found: Candidate) -> Iterator[str]:
-        for group in found.parts:
-            ruling = self.ruling(group)
-            if ruling is not None:
-                yield from self._added(ruling.candidate)
-        told = bool(self._stated(found)) if not found.rule.two_node else _shown(found)
-        if told:
+    def _added(
+        self, found: Candidate, op: str, stated: str, reads: Collection[str]
+    ) -> Iterator[str]:
+        if stated and not found.rule.two_node:
             return
-        op, main = self.op(found), _main(found)
+        main, visible = _main(found), stated or found.rule.slots.takes == "bias"
         for role in found.roles:
-            if role is not None and role.group is not main and not _names(op, role.op):
-                yield self.op_of(role.group)
-
-
-_ENDS = ("", "producer", "consumer")
+            if role is None or role.group is main or _names(op, role.op):
+                continue
+            others = [v for v in role.inputs if v and v != found.value]
+            told = len(others) > (role is found.producer) and all(v in reads for v in others)
+            if not (told and visible):
+                yield self.of(role.group).op
 
 
 def _main(found: Candidate) -> Group:
     """Return the group whose operator a match keeps where none is named."""
     return (found.consumer if found.rule.becomes == "consumer" else found.producer).group
-
-
-def _shown(found: Candidate) -> bool:
-    """Tell whether a further operand shows what was fused."""
-    return found.rule.slots.takes == "bias"
 
 
 def _names(kernel: str, op: str) -> bool:

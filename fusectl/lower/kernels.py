@@ -11,7 +11,7 @@ from fusectl.decide.engine import Run
 from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
-from fusectl.lower.forms import Forms
+from fusectl.lower.forms import Form, Forms
 from fusectl.lower.jobs import Unlowerable
 from fusectl.match import Candidate
 from fusectl.program import Role
@@ -56,7 +56,7 @@ class Kernels:
             raise Unlowerable("a part of the pattern is missing")
         for role in found.roles:
             if role is not None and role.held:
-                kernel = self._forms.op_of(role.group)
+                kernel = self._forms.of(role.group).op
                 raise Unlowerable(f"{role.node.label} is part of another kernel, {kernel}")
         return self._of_groups(found.parts)
 
@@ -73,7 +73,7 @@ class Kernels:
         own = {v for g in parts for v in g.inputs}
         inputs = tuple(v if v in own else "" for v in made.inputs)
         nodes = tuple(m for g in parts for m in g.members)
-        return self._fused(found, self._forms.reads(found, inputs), made.outputs, nodes)
+        return self._fused(found, self._forms.fused(found, inputs), made.outputs, nodes)
 
     def size(self, value: str) -> int | None:
         """Return the bytes of a value, or None where its type or a dimension is not known."""
@@ -120,34 +120,23 @@ class Kernels:
         return [kernel for group in ordered for kernel in self._of_group(group)]
 
     def _of_group(self, group: Group) -> list[Kernel]:
-        ruling, reads = self._forms.ruling(group), self._forms.operands(group)
-        if ruling is not None:
-            return self._fused(ruling.candidate, reads, group.outputs, group.members)
-        return [self._kernel(group.op, reads, group.outputs, group.members)]
+        form, found = self._forms.of(group), self._forms.match(group)
+        if found is not None:
+            return self._fused(found, form, group.outputs, group.members)
+        return [self._kernel(form, group.outputs, group.members)]
 
     def _fused(
-        self,
-        found: Candidate,
-        reads: Iterable[str],
-        writes: Iterable[str],
-        nodes: Iterable[Node],
+        self, found: Candidate, form: Form, writes: Iterable[str], nodes: Iterable[Node]
     ) -> list[Kernel]:
-        op, added = self._forms.op(found), self._forms.added(found)
-        kernel = self._kernel(op, reads, writes, nodes, added)
+        kernel = self._kernel(form, writes, nodes)
         return list(self._unsealed(kernel, form_of(found).sealed))
 
-    def _kernel(
-        self,
-        op: str,
-        reads: Iterable[str],
-        writes: Iterable[str],
-        nodes: Iterable[Node],
-        added: tuple[str, ...] = (),
-    ) -> Kernel:
+    def _kernel(self, form: Form, writes: Iterable[str], nodes: Iterable[Node]) -> Kernel:
         made = tuple(dict.fromkeys(v for v in writes if v))
         captured = (v for n in nodes for v in self._captured.get(id(n), ()))
-        operands = dict.fromkeys(self._overlay.real(v) for v in (*reads, *captured) if v)
-        return Kernel(op, tuple(v for v in operands if v not in made), made, added)
+        operands = dict.fromkeys(self._overlay.real(v) for v in (*form.operands, *captured) if v)
+        reads = tuple(v for v in operands if v not in made)
+        return Kernel(form.op, reads, made, form.told)
 
     def _unsealed(self, kernel: Kernel, sealed: str) -> Iterator[Kernel]:
         """Yield the kernels of a fusion that makes several: ``Reshape, Gemm, Reshape``.

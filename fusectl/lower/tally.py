@@ -91,14 +91,16 @@ class Sizes:
 
     def told(self, kind: str) -> str:
         """Return the bytes of a kind in words; empty where there is nothing of it."""
+        known = [str(self.bytes[kind])] if kind in self.bytes else []
         missing = self.unknown.get(kind, 0)
-        known = [f"{self.bytes[kind]} B"] if kind in self.bytes else []
-        more = [f"{missing} unknown" if known or missing > 1 else "unknown"] if missing else []
-        return " + ".join((*known, *more))
+        if not missing:
+            return "".join(known)
+        return " + ".join((*known, f"{missing} unknown" if known or missing > 1 else "unknown"))
 
 
 def lines(kernels: Kernels, program: Iterable[Kernel]) -> Iterator[str]:
-    """Yield one line for each kernel: ``OP result <- operands  + what is in it  bytes``."""
+    """Yield one line for each kernel: ``OP result <- operands  + what is in it  bytes: ...``."""
+    words = (("read", READ), ("constants", CONSTANTS), ("written", WRITTEN))
     for kernel in program:
         sizes = Sizes(kernels)
         sizes.add_kernel(kernel)
@@ -106,6 +108,7 @@ def lines(kernels: Kernels, program: Iterable[Kernel]) -> Iterator[str]:
         parts = [f"{kernel.op} {made} <- {read}"]
         if kernel.added:
             parts.append(f"+ {' + '.join(kernel.added)}")
-        words = (("reads", READ), ("constants", CONSTANTS), ("writes", WRITTEN))
         told = [f"{word} {text}" for word, kind in words if (text := sizes.told(kind))]
-        yield "  ".join((*parts, ", ".join(told)) if told else parts)
+        if told:
+            parts.append(f"bytes: {', '.join(told)}")
+        yield "  ".join(parts)
