@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fusectl.checks import known_names
 from fusectl.decide import Run, decide
-from fusectl.decide.engine import Options
+from fusectl.decide.engine import Options, unfused
 from fusectl.errors import UsageError, did_you_mean
 from fusectl.graph import ModelView, load_model
 from fusectl.graph.read import parse, read_bytes
@@ -156,12 +156,8 @@ def _difference(
 ) -> Difference:
     from fusectl.lower.difference import difference
 
-    plain = _unfused(model, target, catalog)
+    plain = unfused(model, target, catalog)
     return difference(runs, plain, target, catalog.operators, diff)
-
-
-def _unfused(model: ModelView, target: Target, catalog: Catalog) -> Run:
-    return decide(model, target, catalog, Options("", frozenset(catalog.rules)))[0]
 
 
 def decided(
@@ -184,7 +180,7 @@ def decided(
         loaded = _load(model, catalog, chosen, short=False)
         _check_words(options, lambda: _values(loaded), catalog)
         runs = decide(loaded, chosen, catalog, options, progress)
-        plain = _unfused(loaded, chosen, catalog)
+        plain = unfused(loaded, chosen, catalog)
     return Decided(loaded, chosen, catalog.operators, tuple(runs), plain)
 
 
