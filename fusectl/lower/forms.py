@@ -111,13 +111,15 @@ class Forms:
             return inputs
         if how.inputs:
             return tuple(self._listed(found, how))
-        kept = found.role_of(how.keep)
+        kept, overlay = found.role_of(how.keep), found.overlay
         own = set(self.of(kept.group).operands) if kept is not None else set()
         if found.rule.slots.takes == "bias":
             own.update(inputs)
         own.update(found.bound.get(_BIAS[t], "") for t in how.transforms if t in _BIAS)
-        overlay = found.overlay
-        return tuple(v if v in own or not overlay.is_constant(v) else "" for v in inputs)
+        # Passes after the decision may have merged constants: what is there now counts.
+        left = {overlay.real(v) for v in own}
+        real = [overlay.real(v) for v in inputs]
+        return tuple(v if v in left or not overlay.is_constant(v) else "" for v in real)
 
     def _listed(self, found: Candidate, how: Writes) -> Iterator[str]:
         for text in how.inputs:
@@ -136,11 +138,13 @@ class Forms:
         if stated and not found.rule.two_node:
             return
         main, visible = _main(found), stated or found.rule.slots.takes == "bias"
+        real = found.overlay.real
+        known = {real(v) for v in reads}
         for role in found.roles:
             if role is None or role.group is main or _names(op, role.op):
                 continue
             others = [v for v in role.inputs if v and v != found.value]
-            told = len(others) > (role is found.producer) and all(v in reads for v in others)
+            told = len(others) > (role is found.producer) and all(real(v) in known for v in others)
             if not (told and visible):
                 yield self.of(role.group).op
 

@@ -10,7 +10,7 @@ from fusectl.lower.kernels import Kernel, Kernels
 from fusectl.lower.life import lives, peak
 from fusectl.program import Program
 
-READ, WRITTEN, CONSTANTS = MOVED = ("activations read", "activations written", "constants read")
+READ, CONSTANTS, WRITTEN = MOVED = ("activations read", "constants read", "activations written")
 LIVE, STORED = "activations", "constants"
 
 
