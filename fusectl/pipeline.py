@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fusectl.checks import known_names
 from fusectl.decide import Run, decide
-from fusectl.decide.engine import Options
+from fusectl.decide.engine import Options, unfused
 from fusectl.errors import UsageError, did_you_mean
 from fusectl.graph import ModelView, load_model
 from fusectl.graph.read import parse, read_bytes
@@ -86,8 +86,8 @@ def explain(
     ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
     fusions that round differently; ``skip`` names rules to switch off; ``schedule`` is a YAML
     file that says how products are grouped and split, in place of the target's own tiler;
-    ``diff`` adds instructions before and after: of ``accepted`` candidates, or also what refused
-    ones ``would`` have been.
+    ``diff`` adds instructions or kernels before and after: of ``accepted`` candidates, or also
+    what refused ones ``would`` have been.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
     catalog, chosen = _tables(target, rules, schedule)
@@ -156,17 +156,8 @@ def _difference(
 ) -> Difference:
     from fusectl.lower.difference import difference
 
-    if target.lowering is None:
-        raise UsageError(
-            f"target {target.id} does not say how it runs a program (lowering), so there are no "
-            "instructions to compare"
-        )
-    plain = _unfused(model, target, catalog)
+    plain = unfused(model, target, catalog)
     return difference(runs, plain, target, catalog.operators, diff)
-
-
-def _unfused(model: ModelView, target: Target, catalog: Catalog) -> Run:
-    return decide(model, target, catalog, Options("", frozenset(catalog.rules)))[0]
 
 
 def decided(
@@ -189,7 +180,7 @@ def decided(
         loaded = _load(model, catalog, chosen, short=False)
         _check_words(options, lambda: _values(loaded), catalog)
         runs = decide(loaded, chosen, catalog, options, progress)
-        plain = _unfused(loaded, chosen, catalog)
+        plain = unfused(loaded, chosen, catalog)
     return Decided(loaded, chosen, catalog.operators, tuple(runs), plain)
 
 

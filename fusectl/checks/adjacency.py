@@ -9,7 +9,7 @@ from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail, passed
 from fusectl.graph.overlay import Group
 from fusectl.match.candidate import Barrier, Candidate
 
-_ORDER_KEPT = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+ORDER_KEPT = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 
 
 def _between(candidate: Candidate, reason: str) -> list[Barrier]:
@@ -133,7 +133,7 @@ def order_kept(candidate: Candidate, group: Group) -> bool | None:
     A Transpose keeps it only when it moves nothing but unit dimensions.
     """
     op = candidate.operators.acts_as(group.op)
-    if op in _ORDER_KEPT:
+    if op in ORDER_KEPT:
         return True
     if op != "Transpose":
         return False

@@ -65,7 +65,7 @@ _SAYS_TARGET = ("text", "markdown")
     type=click.Choice(["none", "accepted", "would"]),
     default="none",
     show_default=True,
-    help="Instructions before and after: of what fuses, or also of what is refused.",
+    help="Instructions or kernels before and after: of what fuses, or also of what is refused.",
 )
 @click.option(
     "--skip",

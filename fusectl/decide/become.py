@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fusectl.checks.limits import holds
 from fusectl.checks.users import duplicable, other_readers
 from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group
+from fusectl.graph.view import Node
 from fusectl.match import Candidate, Role
 from fusectl.tables.target_schema import Becomes
 
 _QUANTIZE = "QuantizeLinear"
 
 
-def become(ruling: Ruling) -> Group:
-    """Put the fused form of an accepted match into its overlay."""
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """What a whole match is once it is one group; ``lead`` is the node whose attributes hold."""
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    lead: Node | None
+    form: Becomes
+
+
+def fused(ruling: Ruling) -> Fused:
+    """Return what a match becomes, or what a refused one would have become.
+
+    The match has to be whole, and nothing of it held by another group.
+    """
     found = ruling.candidate
     form = form_of(found)
     main = found.consumer if found.rule.becomes == "consumer" else found.producer
-    op = form.op or _own_op(found, main)
     gone = set(ruling.swallows)
     outputs = [o for o in found.consumer.outputs if o] if found.rule.two_node else []
     if not found.rule.two_node:
         every = (o for r in found.roles if r is not None for o in r.outputs if o)
         outputs = [o for o in dict.fromkeys(every) if o not in gone]
     outputs += ruling.materialises
-    inputs = _inputs(found, main, gone)
     lead = main.group.lead if form.op in ("", main.group.op) or _alike(found, form.op) else None
-    stays = [] if ruling.materialises else _copied(found)
     made = tuple(dict.fromkeys(outputs))
-    group = found.overlay.fuse(found.parts, op, inputs, made, lead, stays)
+    return Fused(form.op or _own_op(found, main), _inputs(found, main, gone), made, lead, form)
+
+
+def become(ruling: Ruling) -> Group:
+    """Put the fused form of an accepted match into its overlay."""
+    found = ruling.candidate
+    made = fused(ruling)
+    ruling.stays = () if ruling.materialises else tuple(_copied(found))
+    group = found.overlay.fuse(
+        found.parts, made.op, made.inputs, made.outputs, made.lead, ruling.stays
+    )
     group.decision = ruling.id
-    group.function = form.function
-    group.sealed = form.sealed
+    group.function = made.form.function
+    group.sealed = made.form.sealed
     if not found.rule.two_node and found.operators.acts_as(found.consumer.op) == _QUANTIZE:
         group.core = (found.value, found.producer.node, found.consumer.node)
     if found.rule.slots.takes:

@@ -82,6 +82,11 @@ def decide(
     return runs
 
 
+def unfused(model: ModelView, target: Target, catalog: Catalog) -> Run:
+    """Return the main graph as the passes that fuse nothing leave it."""
+    return _Scope(Overlay(model.graphs[0]), target, catalog, Options(), None).unfused()
+
+
 def _runs(gate: Range, view: GraphView) -> bool:
     opset = view.opset("")
     return opset >= gate.min and (not gate.max or opset <= gate.max)
@@ -116,7 +121,8 @@ class _Scope:
             if not _runs(step.opset, self.overlay.view):
                 gates.update({t.value: step.opset for t in step.fuse or ()})
                 continue
-            self._step(number, step)
+            self._clean(number, step)
+            self._fuse(number, step)
             ran.update(t.value for t in step.fuse or ())
         for rule in self.catalog.rules.values():
             if rule.id not in ran and not rule.opt_in:
@@ -124,8 +130,13 @@ class _Scope:
         rulings = settled(self.rulings.values())
         return Run(self.overlay.view, self.overlay, rulings, self.removed)
 
-    def _step(self, number: int, step: PassDoc) -> None:
-        self._prepare(number, step)
+    def unfused(self) -> Run:
+        for number, step in enumerate(self.target.passes):
+            if _runs(step.opset, self.overlay.view):
+                self._clean(number, step)
+        return Run(self.overlay.view, self.overlay, removed=self.removed)
+
+    def _fuse(self, number: int, step: PassDoc) -> None:
         rules = [self.catalog.rules[t.value] for t in step.fuse or ()]
         for _ in range(_ROUNDS if step.repeat == "fixpoint" else 1):
             # Every rule of the pass runs, also after one has fused something.
@@ -133,7 +144,7 @@ class _Scope:
             if not any(fused):
                 break
 
-    def _prepare(self, number: int, step: PassDoc) -> None:
+    def _clean(self, number: int, step: PassDoc) -> None:
         """Run what a pass does beside fusing."""
         overlay, operators = self.overlay, self.operators
         if step.eliminate is not None:

@@ -23,7 +23,10 @@ Checked = tuple[Check, Outcome | None, Span]
 
 @dataclass(slots=True)
 class Ruling:
-    """A candidate with what every check found, frozen in the state in which it was judged."""
+    """A candidate with what every check found, frozen in the state in which it was judged.
+
+    Of one that fused, ``group`` is what it made, ``stays`` the parts that were copied into it.
+    """
 
     candidate: Candidate
     checked: tuple[Checked, ...]
@@ -37,6 +40,7 @@ class Ruling:
     accepted: bool
     headline: str
     group: Group | None = field(default=None)
+    stays: tuple[Group, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:

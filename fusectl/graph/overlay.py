@@ -212,6 +212,19 @@ class Overlay:
             return known
         return TensorType(known.dtype or str(array.dtype), array.shape)
 
+    def real(self, value: str) -> str:
+        """Return the name under which a value still exists after merging and eliminating."""
+        overlay: Overlay | None = self
+        while overlay is not None:
+            seen = set()
+            while value in overlay.alias and value not in seen:
+                seen.add(value)
+                value = overlay.alias[value]
+            view = overlay.view
+            mine = seen or value in view.producers or value in view.inputs
+            overlay = None if mine else overlay.outer
+        return value
+
     def attr(self, group: Group, name: str) -> Attribute:
         """Return an attribute of a group, or the schema's default for what the group is now."""
         if group.lead is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import onnx
 
@@ -13,6 +14,9 @@ DTYPES: dict[int, str] = {
 }
 BYTES = {"float64": 8, "int64": 8, "uint64": 8, "complex64": 8, "float32": 4, "int32": 4}
 BYTES |= {"uint32": 4, "float16": 2, "bfloat16": 2, "int16": 2, "uint16": 2, "complex128": 16}
+
+_BITS = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
+"""Types of which ONNX packs several elements into a byte."""
 
 Dim = int | str | None
 """A size, the name of a symbolic size, or None: nothing is known."""
@@ -32,6 +36,14 @@ class TensorType:
             return None
         known = tuple(d for d in self.dims if isinstance(d, int))
         return known if len(known) == len(self.dims) else None
+
+    @property
+    def bytes(self) -> int | None:
+        """How long the value is as ONNX stores it, or None: not known, or text."""
+        if self.static is None or self.dtype in ("", "string"):
+            return None
+        bits = _BITS.get(self.dtype, 8 * BYTES.get(self.dtype, 1))
+        return -(-prod(self.static) * bits // 8)
 
     def __str__(self) -> str:
         if self.dims is None:

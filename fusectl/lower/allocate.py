@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from fusectl.graph.types import BYTES
 from fusectl.lower.jobs import Job, Value, Work
+from fusectl.lower.life import lives
 
 ELEMENTWISE = ("function", "arithmetic")
 
@@ -55,31 +56,16 @@ def aligned(address: int, align: int) -> int:
 
 
 def _blocks(work: Work) -> list[_Block]:
-    end = len(work.jobs)
-    uses = _uses(work)
+    calls = ((work.buffer(n) for n in (*j.reads, *j.writes) if n) for j in work.jobs)
+    found = lives(calls, lambda name: work.values[name].role)
     blocks: dict[str, _Block] = {}
     for name, value in work.values.items():
-        if name in work.views or name not in uses:
-            continue
-        first, last = uses[name]
-        if value.role in ("input", "constant"):
-            first = -1
-        if value.role != "value":
-            last = end
-        blocks[name] = _Block([name], length(value), first, last)
+        if name not in work.views and name in found:
+            first, last = found[name]
+            blocks[name] = _Block([name], length(value), first, last)
     for place, job in enumerate(work.jobs):
         _share(job, place, work, blocks)
     return list({id(b): b for b in blocks.values()}.values())
-
-
-def _uses(work: Work) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for place, job in enumerate(work.jobs):
-        for name in (*job.reads, *job.writes):
-            if name:
-                name = work.buffer(name)
-                found[name] = (found.get(name, (place, place))[0], place)
-    return found
 
 
 def _share(job: Job, place: int, work: Work, blocks: dict[str, _Block]) -> None:

@@ -21,11 +21,7 @@ class Values:
 
     def real(self, name: str) -> str:
         """Return the name under which a value still exists after merging and eliminating."""
-        seen = set()
-        while name in self._overlay.alias and name not in seen:
-            seen.add(name)
-            name = self._overlay.alias[name]
-        return name
+        return self._overlay.real(name)
 
     def value(self, name: str) -> Value:
         """Return a value. Raises Unlowerable where its shape or type is not known."""

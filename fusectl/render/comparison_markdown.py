@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fusectl.render.comment import Fold, compose
 from fusectl.render.lint_words import ends
-from fusectl.render.markdown import code, prose
+from fusectl.render.markup import code, prose
 from fusectl.render.names import shorten
 from fusectl.render.wording import count
 from fusectl.report.comparison import Answer, Cause, Change, Comparison, Kind, Side

@@ -7,7 +7,7 @@ from typing import get_args
 
 from fusectl.render.comment import Fold, compose
 from fusectl.render.lint_words import counted, ends
-from fusectl.render.markdown import code, prose
+from fusectl.render.markup import code, prose
 from fusectl.render.names import shorten
 from fusectl.render.options import LintOptions
 from fusectl.render.wording import count

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from fusectl.render.causes import Cause, Kept, fixes, headline, kept_groups
 from fusectl.render.chains import chains, rows
 from fusectl.render.edges import edge
+from fusectl.render.markdown_difference import differences
+from fusectl.render.markup import ROOM, code, folded, prose
 from fusectl.render.matters import first_causes, heading, tally
-from fusectl.render.names import escape, shorten
 from fusectl.render.options import Options
 from fusectl.render.paths import globs
 from fusectl.render.summary import opset, reasons_by_kind, uncovered
 from fusectl.render.wording import count, remedy, slug, statement
 from fusectl.report.types import Report
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&])")
-_LINKS = re.compile(r"([@#])(?=\w)")
-_TICKS = re.compile(r"`+")
 _GROUPS = 100
-_ROOM = 120
 _NAMED = 6
 
 
@@ -31,23 +27,9 @@ def to_markdown(report: Report, options: Options) -> str:
     parts = [_head(report, options), *_table(report), *_causes(top), *_others(groups)]
     parts += _fused(report)
     parts += _kept(groups, None if options.full else _GROUPS)
+    parts += differences(report, options.full)
     parts += _notes(report)
     return "\n\n".join(p for p in parts if p) + "\n"
-
-
-def code(text: str, cell: bool = False) -> str:
-    """Return text as a code span that nothing in it can end, nor a table's cell."""
-    safe = shorten(escape(text), _ROOM)
-    if cell:
-        safe = safe.replace("|", "\\|")
-    fence = "`" * (max((len(m) for m in _TICKS.findall(safe)), default=0) + 1)
-    pad = " " if safe.startswith("`") or safe.endswith("`") else ""
-    return f"{fence}{pad}{safe}{pad}{fence}"
-
-
-def prose(text: str) -> str:
-    """Return text in which nothing is markup, a mention or a reference."""
-    return _LINKS.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", escape(text)))
 
 
 def _head(report: Report, options: Options) -> str:
@@ -90,7 +72,7 @@ def _cause(cause: Cause) -> str:
     finding, first = cause.finding, cause.decisions[0]
     edges = count(len(cause.decisions), "edge") + " like " if len(cause.decisions) > 1 else ""
     text = prose(statement(first, finding, where=False))
-    lines = [f"**{slug(finding)}**: {edges}{code(edge(first, _ROOM))}", text]
+    lines = [f"**{slug(finding)}**: {edges}{code(edge(first, ROOM))}", text]
     if finding.help:
         lines.append(f"**help:** {prose(remedy(finding))}")
     return "<br>\n   ".join(lines)
@@ -113,7 +95,7 @@ def _fused(report: Report) -> Iterator[str]:
         for row in found
     )
     table = f"| count | operators | rule | where |\n|---:|---|---|---|\n{lines}"
-    yield _folded(f"What fuses ({report.summary.fuse})", table)
+    yield folded(f"What fuses ({report.summary.fuse})", table)
 
 
 def _names(labels: Sequence[str]) -> str:
@@ -130,7 +112,7 @@ def _kept(groups: Sequence[Kept], most: int | None) -> Iterator[str]:
     if len(ranked) > len(lines):
         lines.append(f"- and {count(len(ranked) - len(lines), 'other cause')}")
     edges = sum(len(g.decisions) for g in groups)
-    yield _folded(f"What does not, and why ({edges})", "\n".join(lines))
+    yield folded(f"What does not, and why ({edges})", "\n".join(lines))
 
 
 def _group(group: Kept) -> str:
@@ -138,7 +120,7 @@ def _group(group: Kept) -> str:
     slugs = " + ".join(dict.fromkeys(slug(f) for f in first.blockers))
     more = f" and {len(group.decisions) - 1} more" if len(group.decisions) > 1 else ""
     told = statement(first, found) if found else ""
-    text = f"- {len(group.decisions)}x **{slugs}** {code(first.rule)}: {code(edge(first, _ROOM))}"
+    text = f"- {len(group.decisions)}x **{slugs}** {code(first.rule)}: {code(edge(first, ROOM))}"
     return f"{text}{more}<br>\n  {prose(told)}"
 
 
@@ -146,7 +128,3 @@ def _notes(report: Report) -> Iterator[str]:
     notes = sorted(report.notes, key=lambda n: n.level != "warning")
     if notes:
         yield "\n".join(f"- {n.level}: {prose(n.text)}" for n in notes)
-
-
-def _folded(title: str, body: str) -> str:
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"

@@ -31,13 +31,13 @@ def add_single(sheet: Sheet, decision: Decision, report: Report, why: bool) -> N
     sheet.add(*_about(decision, report), indent=2, hang=2)
     if why:
         _add_tree(sheet, decision)
-        add_instructions(sheet, decision)
+        add_instructions(sheet, decision, report)
         return
     for finding in told(decision):
         _add_finding(sheet, decision, finding)
     if decision.verdict == "fuse":
         _add_notes(sheet, decision)
-    add_instructions(sheet, decision)
+    add_instructions(sheet, decision, report)
 
 
 def _add_finding(sheet: Sheet, decision: Decision, finding: Finding) -> None:

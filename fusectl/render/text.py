@@ -43,7 +43,7 @@ def render_text(report: Report, console: Console, options: Options | None = None
     if options.uncovered:
         add_uncovered(tail, report)
     listed = len(tail)
-    add_programs(tail, report)
+    add_programs(tail, report, single)
     add_tail(tail, report)
     if single:
         for decision in report.decisions:

@@ -8,7 +8,7 @@ from fusectl.report.types import Cost, Instructions, Programs
 
 if TYPE_CHECKING:
     from fusectl.lower.difference import Difference, Lines
-    from fusectl.program import Program
+    from fusectl.lower.tally import Tally
 
 
 def instructions(lines: Lines | None) -> Instructions | None:
@@ -20,10 +20,17 @@ def instructions(lines: Lines | None) -> Instructions | None:
 
 def programs(found: Difference) -> Programs:
     """Return the record of the whole program."""
-    return Programs(_cost(found.unfused), _cost(found.fused), found.trouble)
+    return Programs(_cost(found.unfused), _cost(found.fused), found.trouble, found.kind)
 
 
-def _cost(program: Program | None) -> Cost | None:
-    if program is None:
+def _cost(found: Tally | None) -> Cost | None:
+    if found is None:
         return None
-    return Cost(len(program.instructions), program.opcodes, program.moved, program.peak)
+    return Cost(
+        found.calls,
+        found.names,
+        found.moved,
+        found.peak,
+        found.unknown_moved,
+        found.unknown_peak,
+    )

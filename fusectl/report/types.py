@@ -90,10 +90,10 @@ class FusedNode(Record, frozen=True, gc=False):
 
 
 class Instructions(Record, frozen=True, gc=False):
-    """The instructions of the nodes apart (``before``) and of the fused form (``after``).
+    """What is run for the nodes apart (``before``) and for the fused form (``after``), in lines.
 
-    ``would``: the pair is kept, and this is what the fused form would have been. ``trouble``
-    says why there are no instructions.
+    They are instructions, or the kernels of a target that has none. ``would``: the pair is kept,
+    and this is what the fused form would have been. ``trouble`` says why there are no lines.
     """
 
     before: tuple[str, ...]
@@ -103,20 +103,30 @@ class Instructions(Record, frozen=True, gc=False):
 
 
 class Cost(Record, frozen=True, gc=False):
-    """What a program costs: instructions by opcode, bytes moved, the highest byte in use."""
+    """What a program costs: instructions by opcode, bytes moved, the most bytes in use.
+
+    Of kernels, ``opcodes`` are their operators. Of values without a known size, which ``moved``
+    and ``peak`` leave out, there are as many as ``unknown_moved`` and ``unknown_peak`` say.
+    """
 
     instructions: int
     opcodes: dict[str, int]
     moved: dict[str, int]
     peak: dict[str, int]
+    unknown_moved: dict[str, int] = {}
+    unknown_peak: dict[str, int] = {}
 
 
 class Programs(Record, frozen=True, gc=False):
-    """The main graph's program without and with the fusions; ``trouble``: why there is none."""
+    """The main graph's program without and with the fusions; ``trouble``: why there is none.
+
+    ``kind`` tells what it is made of.
+    """
 
     unfused: Cost | None
     fused: Cost | None
     trouble: str
+    kind: Literal["instructions", "kernels"] = "instructions"
 
 
 class Decision(Record, frozen=True, gc=False):

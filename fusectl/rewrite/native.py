@@ -10,6 +10,7 @@ from onnx import helper
 
 from fusectl.decide import Ruling
 from fusectl.decide.become import form_of
+from fusectl.decide.written import chosen, entries
 from fusectl.graph.constants import Array
 from fusectl.graph.view import Attribute
 from fusectl.rewrite.forms import Form, Forms, NotNative
@@ -45,24 +46,14 @@ def write(forms: Forms, ruling: Ruling) -> Form:
 
 def _chosen(match: Match) -> Writes:
     found = match.found
+    how = chosen(found)
+    if how is not None:
+        return how
     form = form_of(found)
-    own = form.op or form.function or form.sealed
-    entries = form.writes or (() if own else found.rule.writes)
-    for how in entries:
-        if _fits(match, how):
-            return how
     if form.sealed:
         raise NotNative(f"it is {form.sealed} on this target")
-    raise NotNative("no operator is stated for it" if not entries else "no stated form fits it")
-
-
-def _fits(match: Match, how: Writes) -> bool:
-    if how.patterns and match.found.pattern.name not in how.patterns:
-        return False
-    if any(match.type_of(v).dtype not in types for v, types in how.types.items()):
-        return False
-    roles = ((match.found.role_of(value), ops) for value, ops in how.only.items())
-    return all(role is not None and role.op in ops for role, ops in roles)
+    stated = entries(found)
+    raise NotNative("no stated form fits it" if stated else "no operator is stated for it")
 
 
 def _start(match: Match, how: Writes) -> onnx.NodeProto:

@@ -83,9 +83,7 @@ def fold_batchnorm(match: Match, node: onnx.NodeProto) -> None:
     factor = scale / np.sqrt(var + epsilon)
     store(match, node, 1, _scaled(node, weight, factor), "weight")
     store(match, node, 2, ((old - mean) * factor + bias).astype(weight.dtype), "bias")
-    if node.op_type == "MatMul":
-        node.op_type = "Gemm"
-    elif node.op_type == "Gemm":
+    if node.op_type == "Gemm":
         set_to(node, "beta", 1.0)
 
 

@@ -161,6 +161,15 @@ CASES = {
         "b",
         "BiasGelu",
     ),
+    "bias-fast-gelu": Case(
+        "g (float[2,3,5] x, float[5] b) => (float[2,3,5] z) "
+        "<float r={0.7978845608}, float k={0.044715}, float one={1.0}, float half={0.5}> "
+        "{ s = Add(x, b)  c = Mul(s, r)  d = Mul(s, k)  e = Mul(d, s)  f = Add(e, one)  "
+        "t = Mul(c, f)  v = Tanh(t)  w = Add(v, one)  "
+        "h = Mul(s, half)  y = Mul(h, w)  z = Neg(y) }",
+        "b",
+        "FastGelu Neg",
+    ),
     "gelu": Case(
         "g (float[2,3,5] x) => (float[2,3,5] y) "
         "<float r={1.41421356}, float one={1.0}, float half={0.5}> { d = Div(x, r)  "

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from fusectl import api
-from fusectl.errors import UsageError
 from tests.run_cli import run_in_process
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -54,9 +51,11 @@ def test_what_has_no_program_says_why() -> None:
     assert all(i is not None and (i.trouble or i.before) for i in told)
 
 
-def test_a_target_without_programs_is_refused() -> None:
-    with pytest.raises(UsageError, match="no instructions to compare"):
-        api.explain(ACCEPT, "ideal", diff="accepted")
+def test_a_target_without_instructions_runs_kernels() -> None:
+    report = api.explain(ACCEPT, "ideal", diff="accepted")
+    assert report.programs is not None
+    assert report.programs.kind == "kernels"
+    assert api.explain(ACCEPT, "lut-npu", diff="accepted").programs.kind == "instructions"  # type: ignore[union-attr]
 
 
 def test_the_screen_shows_a_unified_difference() -> None:

@@ -1,10 +1,15 @@
 """The reports that the golden files show."""
 
+import msgspec
+
 from fusectl.report.types import (
+    Cost,
     Decision,
     Eliminated,
+    Instructions,
     Missing,
     NoteRecord,
+    Programs,
     Report,
     StepRecord,
     Uncovered,
@@ -295,3 +300,55 @@ def _wrong_function(at: str) -> Decision:
     )
     ends = (f"{at}/downsample/Conv:Conv", f"{at}/act:HardSwish")
     return decision(*ends, path, rule="conv-activation")
+
+
+def _with(found: Decision, lines: Instructions) -> Decision:
+    return msgspec.structs.replace(found, instructions=lines)
+
+
+def kernels() -> Report:
+    """What fuses and what would have, in kernels; some sizes are not known."""
+    form = "com.microsoft.FusedGemm"
+    fused = decision("mm:Gemm:u", "act:Relu:y", rule="matmul-activation", becomes=form)
+    kept = decision("b:Gemm:v", "c:Sigmoid:z", multi_user("v", "c", "d"), rule="matmul-activation")
+    inside = decision("p:Mul:t", "q:MatMul", multi_user("t", "q", "r"), rule="scale-matmul")
+    before = (
+        "Gemm u <- x, w, b  bytes: read 64, constants 144, written unknown",
+        "Relu y <- u  bytes: read unknown, written unknown",
+    )
+    after = (f"{form} y <- x, w, b  + Relu  bytes: read 64, constants 144, written unknown",)
+    long = tuple(f"Mul m{i} <- m{i - 1}  bytes: read 64, written 64" for i in range(1, 20))
+    found = [
+        _with(fused, Instructions(before, after, False, "")),
+        _with(kept, Instructions(long, (*long[:6], "Sum m6 <- m0"), True, "")),
+        _with(inside, Instructions((), (), True, "p is part of another kernel, BiasGelu")),
+    ]
+    one = Cost(
+        15,
+        {"Gemm": 1, "Relu": 1, "Mul": 13},
+        {"activations read": 896, "activations written": 832, "constants read": 144},
+        {"activations": 128, "constants": 144},
+        {"activations read": 1, "activations written": 2},
+        {"activations": 2},
+    )
+    two = Cost(
+        14,
+        {"Mul": 13, form: 1},
+        {"activations read": 896, "activations written": 832, "constants read": 144},
+        {"activations": 128, "constants": 144},
+        {"activations written": 1},
+        {"activations": 1},
+    )
+    made = report(found, Extras(target="onnxruntime-cpu", nodes=16))
+    return msgspec.structs.replace(made, programs=Programs(one, two, "", "kernels"))
+
+
+def hostile_kernels() -> Report:
+    """Names that would end a block, start a mention or steer the terminal."""
+    bad = "```\n</details>@you\x1b[2J\u202e|" + "n" * 900
+    lines = (f"Gemm {bad} <- x", f"{bad} y <- ````")
+    fused = _with(decision(f"{bad}:Gemm:u", "act:Relu"), Instructions(lines, lines[1:], False, ""))
+    none = _with(decision("a:Gemm:v", "c:Relu"), Instructions((), (), False, f"no {bad}"))
+    cost = Cost(1, {bad: 1}, {}, {}, {}, {})
+    made = report([fused, none])
+    return msgspec.structs.replace(made, programs=Programs(cost, cost, "", "kernels"))

@@ -14,7 +14,7 @@ from tests.render import examples
 GOLDEN = Path(__file__).with_name("golden")
 SMALL = (
     "single_blocker", "three_blockers", "chain", "claimed", "near_miss", "requantize", "unknown",
-    "no_candidates", "all_fused", "hostile",
+    "no_candidates", "all_fused", "hostile", "kernels",
 )  # fmt: skip
 
 CASES: dict[str, tuple[str, str, Options]] = {
@@ -31,8 +31,10 @@ CASES: dict[str, tuple[str, str, Options]] = {
     **{f"{name}-concise": (name, "concise", Options()) for name in ("hostile", "unknown", "chain")},
     **{
         f"{name}-markdown": (name, "markdown", Options())
-        for name in ("hostile", "encoder", "claimed")
+        for name in ("hostile", "encoder", "claimed", "kernels", "hostile_kernels")
     },
+    "kernels-60": ("kernels", "text", Options(width=60)),
+    "kernels-why": ("kernels", "text", Options(why=True)),
     "chain-json": ("chain", "json", Options()),
     "chain-jsonl": ("chain", "jsonl", Options()),
 }

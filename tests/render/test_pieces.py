@@ -8,7 +8,7 @@ import pytest
 from fusectl.render import FORMATS, render
 from fusectl.render.causes import skeleton
 from fusectl.render.chains import chains, rows
-from fusectl.render.markdown import code, prose
+from fusectl.render.markup import code, prose
 from fusectl.render.names import escape, share, shorten
 from fusectl.render.paths import globs, shared_path, without
 from fusectl.render.wording import required, statement

@@ -19,7 +19,7 @@ from tests.render.factory import Extras, blocker, decision, multi_user, report
 
 ALL = (
     "single_blocker", "three_blockers", "chain", "claimed", "near_miss", "requantize", "unknown",
-    "no_candidates", "all_fused", "hostile", "encoder", "resnet",
+    "no_candidates", "all_fused", "hostile", "encoder", "resnet", "kernels", "hostile_kernels",
 )  # fmt: skip
 MODES = (Options(), Options(why=True), Options(full=True), Options(uncovered=True))
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
