@@ -51,6 +51,14 @@ CASES = {
         "w s b",
         "Conv",
     ),
+    "embeddings-by-long-ids": Case(
+        "g (int64[2,3] ids, int32[2,3] seg, int64[1,3] at, float[5,4] w, float[128,4] p, "
+        "float[2,4] t, float[4] g, float[4] b) => (float[2,3,4] y) "
+        "{ u = Gather(w, ids)  v = Gather(p, at)  s = Gather(t, seg)  a = Add(u, v)  "
+        "e = Add(a, s)  y = LayerNormalization<epsilon=0.01>(e, g, b) }",
+        "w p t g b",
+        "Cast Cast EmbedLayerNormalization",
+    ),
     "matmul-batchnorm": Case(
         f"g (float[3,5] x, float[5,6] w, {BN}) => (float[3,6] y) "
         "{ u = MatMul(x, w)  y = BatchNormalization(u, g, bb, mu, va) }",
