@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from fusectl.errors import first_line
 from fusectl.graph.constants import Array, Unreadable
 from fusectl.graph.types import DTYPES
 
@@ -45,7 +46,8 @@ def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphV
         model = onnx.helper.make_model(graph, opset_imports=imports)
         made = list(ReferenceEvaluator(model).run([value], feeds))
     except Exception as error:  # an operator the evaluator lacks is no reason to stop explaining
-        raise Unreadable(f"{value} cannot be computed from {node.label}: {error}") from None
+        why = f"{value} cannot be computed from {node.label}: {first_line(error)}"
+        raise Unreadable(why) from None
     return np.asarray(made[0])
 
 
@@ -79,5 +81,6 @@ def evaluate_node(node: Node, given: dict[str, Array], view: GraphView) -> dict[
         with np.errstate(all="ignore"):  # overflow is a result like others
             made = ReferenceEvaluator(model).run(names, given)
     except Exception as error:  # any operator may fail in any way
-        raise Unreadable(f"{node.label} ({node.op}) cannot be computed: {error}") from None
+        why = f"{node.label} ({node.op}) cannot be computed: {first_line(error)}"
+        raise Unreadable(why) from None
     return {name: np.asarray(array) for name, array in zip(names, made, strict=True)}

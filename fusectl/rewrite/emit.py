@@ -121,9 +121,7 @@ class _Planner:
                 raise NotNative("a function cannot hold new weights")
             new = _copy(form.node)
             casts = tuple(form.casts)
-            edit = Edit(
-                scope, group, replaced, new, form.constants, constants, True, casts=casts
-            )
+            edit = Edit(scope, group, replaced, new, form.constants, constants, True, casts=casts)
         except NotNative as error:
             why = str(error)
             outputs = [scope.name(o) for o in group.outputs]

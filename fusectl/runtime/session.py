@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.generic]
 Dim = int | str | None
-_LONGEST = 300
-"""Characters of a runtime's message that are told."""
 
 
 class CannotRun(Exception):
@@ -42,11 +40,6 @@ class Session(Protocol):
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Any]:
         """Return the outputs by name. Raises CannotRun."""
         ...
-
-
-def first_line(error: Exception) -> str:
-    """Return what an error says, in one line that is not too long."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:_LONGEST]
 
 
 def runner() -> str:
