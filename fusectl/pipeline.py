@@ -59,13 +59,18 @@ class Fused:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A whole model as a target decides it: every scope, and the main graph with no rule at all."""
+    """A whole model as a target decides it: every scope.
+
+    Of the main graph also what is left with no rule at all (``plain``), and without those that put
+    a function behind a product (``sums``).
+    """
 
     loaded: ModelView
     target: Target
     operators: Operators
     runs: tuple[Run, ...]
     plain: Run
+    sums: Run
 
 
 def explain(
@@ -190,7 +195,10 @@ def decided(
         _check_words(options, lambda: _values(loaded), catalog)
         runs = decide(loaded, chosen, catalog, options, progress)
         plain = _unfused(loaded, chosen, catalog)
-    return Decided(loaded, chosen, catalog.operators, tuple(runs), plain)
+        behind = {n for n, rule in catalog.rules.items() if rule.slots.takes == "post"}
+        fewer = Options("", options.skip | behind, options.only)
+        sums = decide(loaded, chosen, catalog, fewer)[0]
+    return Decided(loaded, chosen, catalog.operators, tuple(runs), plain, sums)
 
 
 def _values(model: ModelView) -> set[str]:

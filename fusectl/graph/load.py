@@ -99,6 +99,7 @@ class _Loader:
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self.seen_calls: dict[object, GraphView] = {}
         self.view = ModelView(name, sha256, model.ir_version, {}, external=weights.asked)
+        self.view.functions = tuple(model.functions)
 
     def load(self) -> ModelView:
         view, model = self.view, self.model

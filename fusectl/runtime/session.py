@@ -42,12 +42,20 @@ class Session(Protocol):
         ...
 
 
+def optional() -> str | None:
+    """Return the runtime that is installed beside ONNX's reference evaluator, with its version."""
+    if find_spec("onnxruntime") is None:
+        return None
+    from fusectl.runtime import ort
+
+    return ort.name()
+
+
 def runner() -> str:
     """Return which runtime runs models here, with its version."""
-    if find_spec("onnxruntime") is not None:
-        from fusectl.runtime import ort
-
-        return ort.name()
+    found = optional()
+    if found is not None:
+        return found
     from fusectl.runtime import reference
 
     return reference.name()

@@ -24,7 +24,7 @@ from fusectl.tables.target_schema import Tolerance
 from fusectl.tables.targets import Target
 from fusectl.verify.epilogue import Proof, prove
 from fusectl.verify.groups import CENTRE, ENDS, HALF_STEP, draw, half_steps, spread
-from fusectl.verify.host import ReferenceHost
+from fusectl.verify.host import Host
 
 GROUPS = (CENTRE, ENDS, HALF_STEP)
 
@@ -159,7 +159,7 @@ class _Check:
 
     def _sums(self, feeds: dict[str, Array]) -> Array:
         """Return what the product alone makes of the inputs."""
-        machine = Machine(self.programs[1], ReferenceHost(self.overlay))
+        machine = Machine(self.programs[1], Host(self.overlay))
         machine.run(feeds)
         name = self.programs[1].descriptors[0].writes[0]
         record = machine.memory.records[name]
@@ -174,7 +174,7 @@ class _Check:
         return machine.get(name)
 
     def _run(self, program: Program, feeds: dict[str, Array]) -> Array:
-        return Machine(program, ReferenceHost(self.overlay)).run(feeds)[self.output]
+        return Machine(program, Host(self.overlay)).run(feeds)[self.output]
 
     def _beyond(self, made: Array, feeds: dict[str, Array]) -> tuple[int, float]:
         """Compare with the reference evaluator, which computes in single precision at least."""
