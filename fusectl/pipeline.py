@@ -21,7 +21,7 @@ from fusectl.report.layers import UnequalError
 from fusectl.report.plan import Plan, plan
 from fusectl.report.types import Report
 from fusectl.rewrite.check import bare, trouble
-from fusectl.rewrite.rounds import Result, rewrite, values_of
+from fusectl.rewrite.rounds import Result, as_seen, rewrite, values_of
 from fusectl.rewrite.store import folder_of
 from fusectl.tables import Catalog, Target, load_catalog
 from fusectl.tables.operators import Operators
@@ -263,7 +263,7 @@ def fuse(
     del data
     folder = folder_of(path, model)
     with _no_collection():
-        _check_words(options, lambda: values_of(model), catalog)
+        _check_words(options, lambda: values_of(as_seen(model, chosen)), catalog)
         result = rewrite(model, name, folder, chosen, catalog, options, progress)
         wrong = trouble(bare(result.model)) if result.rounds else ""
         if wrong:

@@ -67,6 +67,6 @@ def _whole(whole: Checked) -> Iterator[str]:
     said = {
         "pass": "agrees",
         "fail": f"FAIL, {whole.why}",
-        "told": "not judged, as each quantised unit may be off by one code",
+        "told": f"not judged, {whole.why}",
     }
     yield f"the whole model: {said[whole.outcome]}{told}"
