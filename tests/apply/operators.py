@@ -59,6 +59,15 @@ CASES = {
         "w p t g b",
         "Cast Cast EmbedLayerNormalization",
     ),
+    "bias-fast-gelu": Case(
+        "g (float[2,3,4] x, float[4] b) => (float[2,3,4] y) "
+        "<float k={0.044715}, float r={0.7978846}, float one={1.0}, float half={0.5}> "
+        "{ u = Add(x, b)  r0 = Mul(u, r)  k0 = Mul(u, k)  k1 = Mul(k0, u)  k2 = Add(k1, one)  "
+        "t = Mul(r0, k2)  th = Tanh(t)  a = Add(th, one)  h = Mul(u, half)  v = Mul(h, a)  "
+        "y = Neg(v) }",
+        "b",
+        "FastGelu Neg",
+    ),
     "matmul-batchnorm": Case(
         f"g (float[3,5] x, float[5,6] w, {BN}) => (float[3,6] y) "
         "{ u = MatMul(x, w)  y = BatchNormalization(u, g, bb, mu, va) }",

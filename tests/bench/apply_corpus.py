@@ -5,8 +5,8 @@
 For every model that the runtime can run with its optimisations off: does the fused one load and
 run with optimisations off, how far apart are the outputs, does a second run give the same bytes,
 is each fusion that `explain` promises one node of what is written, and what does `verify` say of
-each node and of the whole. Each model has a process with a time limit. With ``-o`` FILE a second run
-goes on where the first one stopped.
+each node and of the whole. Each model has a process with a time limit. With ``-o`` FILE a second
+run goes on where the first one stopped.
 """
 
 import argparse
