@@ -139,17 +139,18 @@ class _Check:
 
     def _group(self, group: str) -> GroupResult:
         feeds = self._feeds()
-        call = self.programs[1].descriptors[0]
+        job = self.apart.jobs[0]
+        # Constants are the model's own; of the operands the first is changed that is none.
+        free = [place for place in (0, 1) if not self.overlay.is_constant(job.reads[place])]
         count = 0
         if group == HALF_STEP:
-            if self.overlay.is_constant(call.reads[0]):
-                return GroupResult(group, 0, 0, 0, 0.0)
-            feeds, count = half_steps(feeds, call, self.seed)
+            if free:
+                feeds, count = half_steps(feeds, job, free[0], self.seed)
         else:
-            sums = self._sums(feeds)
-            if not self.overlay.is_constant(call.reads[0]):
-                feeds = spread(feeds, call.reads[0], sums, group)
-            count = int(sums.size)
+            found = self._sums(feeds)
+            if free:
+                feeds = spread(feeds, job.reads[free[0]], found, group)
+            count = int(found.size)
         fused = self._run(self.programs[0], feeds)
         apart = self._run(self.programs[1], feeds)
         width = fused.dtype.itemsize
