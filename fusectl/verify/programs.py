@@ -11,6 +11,7 @@ from fusectl.decide import Ruling, Run
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.view import GraphView, Node
 from fusectl.lower import Unlowerable, lower_run
+from fusectl.lower.validate import validate
 from fusectl.pipeline import Decided
 from fusectl.program import Program
 from fusectl.report.types import Edge, ModelRef, NodeRef, StepRecord, TargetRef, Tool
@@ -143,11 +144,15 @@ def _outcome(result: MachineResult, demands: Demand) -> tuple[Outcome, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Two programs from inputs to outputs: outputs that differ, the worst element, by chance?"""
+    """Two programs from inputs to outputs: outputs that differ, the worst element, by chance?
+
+    ``wrong`` is what a validator found in one of them; then nothing was run.
+    """
 
     different: list[str]
     worst: Witness | None
     random: bool
+    wrong: str = ""
 
 
 def _whole(found: Decided, demands: list[Demand]) -> Checked:
@@ -167,6 +172,8 @@ def _whole(found: Decided, demands: list[Demand]) -> Checked:
 
 
 def _judged(found: Decided, ends: _Ends, demands: list[Demand]) -> tuple[Outcome, str]:
+    if ends.wrong:
+        return "fail", f"a program is not valid: {ends.wrong}"
     if ends.random:
         return "not run", _RANDOM
     if not ends.different:
@@ -199,6 +206,9 @@ def _end_to_end(found: Decided, other: Run) -> _Ends:
     target, operators, run = found.target, found.operators, found.runs[0]
     fused = lower_run(run, target, operators, "")
     apart = lower_run(other, target, operators, "", fused=False)
+    wrong = [*validate(fused), *validate(apart)]
+    if wrong:
+        return _Ends([], None, False, str(wrong[0]))
     feeds = _inputs(apart) | _inputs(fused)
     expected, actual = _run(apart, other, feeds), _run(fused, run, feeds)
     different = _different(expected, actual)

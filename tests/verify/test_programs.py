@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import fusectl
-from fusectl.program import Encoding, Header, Post
+from fusectl.lower import lower_run
+from fusectl.program import Encoding, Header, Post, Program
 from fusectl.report.schema import schemas
 from fusectl.report.verification import Checked, Demand, Verification
 from fusectl.simulate import units
@@ -187,6 +189,18 @@ def test_a_program_that_the_machine_cannot_execute_fails(monkeypatch: pytest.Mon
         assert failed.outcome == "fail"
         assert "cannot execute" in failed.why
         assert "no such entry" in failed.why
+
+
+def test_a_program_that_is_not_valid_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(run: object, *rest: object, fused: bool = True) -> Program:
+        program = lower_run(run, *rest, fused=fused)  # type: ignore[arg-type]
+        return msgspec.structs.replace(program, capacity={"sram": 64})
+
+    monkeypatch.setattr("fusectl.verify.programs.lower_run", short)
+    result, _ = found(SAMPLES / "accept.onnxtxt")
+    assert result.whole.outcome == "fail"
+    assert result.whole.why.startswith("a program is not valid: ")
+    assert result.whole.why.endswith("(within-capacity)")
 
 
 def test_shapes_that_are_not_static(cli: Cli) -> None:
