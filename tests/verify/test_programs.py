@@ -11,11 +11,14 @@ import numpy.typing as npt
 import pytest
 
 import fusectl
+from fusectl.decide import Run
 from fusectl.lower import lower_run
 from fusectl.program import Encoding, Header, Post, Program
 from fusectl.report.schema import schemas
 from fusectl.report.verification import Checked, Demand, Verification
 from fusectl.simulate import units
+from fusectl.tables import Target
+from fusectl.tables.operators import Operators
 from fusectl.verify.epilogue import Proof
 from fusectl.verify.groups import CENTRE
 from fusectl.verify.machine import GroupResult, MachineResult
@@ -192,8 +195,8 @@ def test_a_program_that_the_machine_cannot_execute_fails(monkeypatch: pytest.Mon
 
 
 def test_a_program_that_is_not_valid_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def short(run: object, *rest: object, fused: bool = True) -> Program:
-        program = lower_run(run, *rest, fused=fused)  # type: ignore[arg-type]
+    def short(run: Run, target: Target, ops: Operators, model: str, fused: bool = True) -> Program:
+        program = lower_run(run, target, ops, model, fused)
         return msgspec.structs.replace(program, capacity={"sram": 64})
 
     monkeypatch.setattr("fusectl.verify.programs.lower_run", short)
