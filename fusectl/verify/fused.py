@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fusectl import __version__
+from fusectl.errors import UsageError
 from fusectl.graph.read import parse, read_bytes
 from fusectl.pipeline import Fused
-from fusectl.report.plan import PlannedNode
 from fusectl.report.types import Tool
 from fusectl.report.verification import (
     VERIFICATION_SCHEMA,
@@ -21,11 +21,12 @@ from fusectl.report.verification import (
 )
 from fusectl.rewrite.parts import parts
 from fusectl.rewrite.store import Store
-from fusectl.runtime import CannotRun, Session, lacks, open_session, runner
+from fusectl.runtime import CannotRun, Session, lacks, open_session, optional, runner
 from fusectl.tables.target_schema import Tolerance
 from fusectl.verify.compare import Distance, distance, witness
 from fusectl.verify.inputs import KINDS, Unfed, open_ended, trials
 from fusectl.verify.movement import Fed, Moves, movement
+from fusectl.verify.timing import measure
 
 RELATIVE = 1e-4
 """How far a float32 result may lie off where the target promises nothing."""
@@ -61,10 +62,19 @@ def limits(fused: Fused) -> Limits:
     return Limits(RELATIVE, 0.0)
 
 
-def verify(fused: Fused, progress: Callable[[str], None] | None = None) -> Verification:
-    """Run every fused node against the nodes it replaces, then the whole model."""
+def verify(
+    fused: Fused, progress: Callable[[str], None] | None = None, *, timed: bool = False
+) -> Verification:
+    """Run every fused node against the nodes it replaces, then the whole model.
+
+    ``timed``: measure also how long both sides take. Raises UsageError where no runtime is there.
+    """
+    if timed and optional() is None:
+        raise UsageError("--time needs a runtime: pip install 'fusectl[runtime]'")
     allowed = limits(fused)
-    nodes = tuple(_nodes(fused, allowed, progress))
+    nodes = tuple(_nodes(fused, allowed, progress, timed))
+    if progress is not None:
+        progress("the whole model")
     return Verification(
         VERIFICATION_SCHEMA,
         Tool("fusectl", __version__),
@@ -75,17 +85,19 @@ def verify(fused: Fused, progress: Callable[[str], None] | None = None) -> Verif
         allowed.absolute,
         allowed.codes,
         nodes,
-        _whole(fused, allowed, nodes),
+        _whole(fused, allowed, nodes, timed),
     )
 
 
 def _nodes(
-    fused: Fused, allowed: Limits, progress: Callable[[str], None] | None
+    fused: Fused, allowed: Limits, progress: Callable[[str], None] | None, timed: bool
 ) -> Iterator[Checked]:
     edits = [e for r in fused.result.rounds for e in r.edits]
     for edit, planned in zip(edits, fused.plan.edits, strict=True):
+        name = planned.name or planned.outputs[0]
         if progress is not None:
-            progress(planned.name or planned.outputs[0])
+            progress(name)
+        timing = None
         try:
             if edit.native and lacks(planned.domain):
                 raise CannotRun(f"{runner()} has no operators of {planned.domain}")
@@ -93,14 +105,11 @@ def _nodes(
             session = open_session(built.original)
             fed = list(_fed(session))
             outcome, why, witness = _compare(fed, built.fused, allowed, open_ended(session.inputs))
+            if timed and witness is not None:
+                timing = measure(built.original, built.fused, fed[0][1])
         except (CannotRun, Unfed) as error:
             outcome, why, witness = "not run", str(error), None
-        yield _checked(planned, outcome, why, witness)
-
-
-def _checked(planned: PlannedNode, outcome: Outcome, why: str, witness: Witness | None) -> Checked:
-    name = planned.name or planned.outputs[0]
-    return Checked(name, planned.op_type, planned.rules, outcome, why, witness)
+        yield Checked(name, planned.op_type, planned.rules, outcome, why, witness, timing=timing)
 
 
 def _fed(session: Session) -> Iterator[Fed]:
@@ -156,7 +165,7 @@ def _compare(
     return ("fail", _FAR, worst[2]) if worst[0] else ("pass", "", worst[2])
 
 
-def _whole(fused: Fused, allowed: Limits, nodes: tuple[Checked, ...]) -> Checked:
+def _whole(fused: Fused, allowed: Limits, nodes: tuple[Checked, ...], timed: bool) -> Checked:
     """Compare the models."""
     name = fused.name
     foreign = {e.domain for e in fused.plan.edits if e.native and lacks(e.domain)}
@@ -177,7 +186,8 @@ def _whole(fused: Fused, allowed: Limits, nodes: tuple[Checked, ...]) -> Checked
         outcome, why, witness = _compare(fed, place, allowed)
         if why == _FAR and all(c.outcome != "fail" for c in nodes):
             outcome, why = _excused(fed, original, place, allowed, nodes)
-    return Checked(name, "", (), outcome, why, witness)
+        timing = measure(original, place, fed[0][1]) if timed and witness is not None else None
+    return Checked(name, "", (), outcome, why, witness, timing=timing)
 
 
 def _excused(

@@ -1,11 +1,16 @@
 """What `verify` judges, what it tells only, and what it cannot run by itself."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import fusectl
+from fusectl.report.schema import schemas
+from fusectl.report.verification import Times, Timing
+from fusectl.verify import timing
 from tests.apply.build import model, save
 from tests.apply.test_commands import WRONG
 from tests.run_cli import Outcome
@@ -59,3 +64,52 @@ def test_sizes_that_do_not_fit_are_no_failure(tmp_path: Path) -> None:
     assert [c.outcome for c in (*found.nodes, found.whole)] == ["not run", "pass"]
     assert found.nodes[0].why.startswith("no sizes were found that fit; with others: ")
     assert found.complete
+
+
+def test_times_of_each_node_and_of_the_whole(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fusectl.verify.timing._SECONDS", 0.0)
+    path = save(model(SWISH), tmp_path)
+    done = cli("verify", path, "--target", "onnxruntime-cpu", "--time", "--format", "json")
+    assert done.code == 0
+    record = json.loads(done.out)
+    jsonschema.validate(record, schemas()["verification"])
+    for checked in (*record["nodes"], record["whole"]):
+        assert checked["timing"]["runs"] == 5
+        for times in (checked["timing"]["before"], checked["timing"]["after"]):
+            assert 0 < times["low"] <= times["median"] <= times["high"] < 1
+    told = cli("verify", path, "--target", "onnxruntime-cpu", "--time").out
+    assert told.count(" times as fast\n") == 2
+    assert "\n  the whole model\n" in told
+    without = cli("verify", path, "--target", "onnxruntime-cpu", "--format", "json")
+    assert json.loads(without.out)["whole"]["timing"] is None
+
+
+def test_the_two_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And who is first changes; the first run of each does not count."""
+    order: list[str] = []
+
+    def once(session: object, given: object) -> float:
+        order.append(str(session))
+        return 9.0 if len(order) <= 2 else float(len(order))
+
+    monkeypatch.setattr(timing, "_once", once)
+    monkeypatch.setattr(timing, "open_session", lambda model: model.decode())
+    monkeypatch.setattr(timing, "_SECONDS", 0.0)
+    found = timing.measure(b"old", b"new", {})
+    assert order == ["old", "new", *["new", "old", "old", "new"] * 2, "new", "old"]
+    assert found == Timing(Times(8.0, 5.0, 9.0), Times(7.0, 6.0, 10.0), 5)
+
+
+def test_where_nothing_measures_time(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(model(SWISH), tmp_path)
+    done = cli("verify", path, "--target", "lut-npu", "--time")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "runs programs in a simulator" in done.err
+    monkeypatch.setattr("fusectl.verify.fused.optional", lambda: None)
+    done = cli("verify", path, "--target", "ideal", "--time")
+    assert done.code == 2
+    assert "--time needs a runtime: pip install 'fusectl[runtime]'" in done.err
