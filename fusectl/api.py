@@ -194,6 +194,7 @@ def verify_fusions(
     skip: Iterable[str] = (),
     only: Iterable[str] = (),
     equivalence: Demand | None = None,
+    time: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Verification:
     """Run a model against its fused form: each fused node, then the whole.
@@ -202,10 +203,16 @@ def verify_fusions(
     evaluator. Where the target says how it runs a program (lowering), the simulator runs the
     fused and the unfused program of every decision; ``equivalence`` says what has to hold then:
     "bitwise", or "bound" alone (None: both where fused and unfused round alike, else the bound).
+    ``time`` measures how long both sides take in the runtime.
     Raises FusectlError where the input is unusable.
     """
     catalog, chosen = _tables(target, rules)
     if chosen.lowering is not None:
+        if time:
+            raise UsageError(
+                f"target {chosen.id} runs programs in a simulator, whose time says nothing of the "
+                "machine's; --time needs a target that a runtime runs"
+            )
         from fusectl.verify.programs import verify_programs
 
         found = decided(str(model), chosen, rules=catalog, skip=skip, only=only, progress=progress)
@@ -218,7 +225,7 @@ def verify_fusions(
     from fusectl.verify.fused import verify
 
     fused = fuse(str(model), chosen, rules=catalog, skip=skip, only=only, progress=progress)
-    return verify(fused, progress)
+    return verify(fused, progress, timed=time)
 
 
 def _tables(

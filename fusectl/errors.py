@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+LONGEST = 300
+"""Characters that are told of a message that another program made."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -58,3 +61,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``did you mean X?`` for the closest known word, or an empty string."""
     close = difflib.get_close_matches(word, sorted(set(known)), n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error of a library says, in one line that is not too long."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:LONGEST]

@@ -21,7 +21,7 @@ from fusectl.report.layers import UnequalError
 from fusectl.report.plan import Plan, plan
 from fusectl.report.types import Report
 from fusectl.rewrite.check import bare, trouble
-from fusectl.rewrite.rounds import Result, rewrite, values_of
+from fusectl.rewrite.rounds import Result, as_seen, rewrite, values_of
 from fusectl.rewrite.store import folder_of
 from fusectl.tables import Catalog, Target, load_catalog
 from fusectl.tables.operators import Operators
@@ -59,13 +59,18 @@ class Fused:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A whole model as a target decides it: every scope, and the main graph with no rule at all."""
+    """A whole model as a target decides it: every scope.
+
+    Of the main graph also what is left with no rule at all (``plain``), and without those that put
+    a function behind a product (``sums``).
+    """
 
     loaded: ModelView
     target: Target
     operators: Operators
     runs: tuple[Run, ...]
     plain: Run
+    sums: Run
 
 
 def explain(
@@ -181,7 +186,10 @@ def decided(
         _check_words(options, lambda: _values(loaded), catalog)
         runs = decide(loaded, chosen, catalog, options, progress)
         plain = unfused(loaded, chosen, catalog)
-    return Decided(loaded, chosen, catalog.operators, tuple(runs), plain)
+        behind = {n for n, rule in catalog.rules.items() if rule.slots.takes == "post"}
+        fewer = Options("", options.skip | behind, options.only)
+        sums = decide(loaded, chosen, catalog, fewer)[0]
+    return Decided(loaded, chosen, catalog.operators, tuple(runs), plain, sums)
 
 
 def _values(model: ModelView) -> set[str]:
@@ -246,7 +254,7 @@ def fuse(
     del data
     folder = folder_of(path, model)
     with _no_collection():
-        _check_words(options, lambda: values_of(model), catalog)
+        _check_words(options, lambda: values_of(as_seen(model, chosen)), catalog)
         result = rewrite(model, name, folder, chosen, catalog, options, progress)
         wrong = trouble(bare(result.model)) if result.rounds else ""
         if wrong:

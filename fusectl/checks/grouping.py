@@ -206,14 +206,14 @@ def _note(candidate: Candidate, shape: Work, choice: Choice) -> Outcomes:
     tiling, budget = choice.tiling, candidate.target.on_chip or 0
     if choice.reordered is not False or tiling is None:
         return None
-    free = best(shape, budget)
+    label, free = candidate.producer.node.label, best(shape, budget)
     other = f"{free.told} ({free.moved} bytes moved)" if free else "nothing"
     return [
         passed(
-            candidate.producer.node.label,
-            f"split over {tiling.told} ({tiling.moved} bytes moved), because fusion comes before "
-            f"grouping; with grouping first the split would be over {other}, and the pair would "
-            "be kept",
+            label,
+            f"{label} is split over {tiling.told} ({tiling.moved} bytes moved), because fusion "
+            f"comes before grouping; with grouping first the split would be over {other}, and the "
+            "pair would be kept",
         )
     ]
 

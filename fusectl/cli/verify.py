@@ -31,6 +31,9 @@ FOUND = 1
     type=click.Choice(["bitwise", "bound"]),
     help="What has to hold of programs: equal bits, or only the target's bound.",
 )
+@click.option(
+    "--time", "timed", is_flag=True, help="Measure how long both sides take in the runtime."
+)
 @list_format
 def verify(
     model: str,
@@ -39,6 +42,7 @@ def verify(
     only: tuple[str, ...],
     skip: tuple[str, ...],
     equivalence: Demand | None,
+    timed: bool,
     form: str,
 ) -> int:
     """Run every fused group against the nodes it replaces, then the whole model.
@@ -57,6 +61,7 @@ def verify(
             skip=skip,
             only=only,
             equivalence=equivalence,
+            time=timed,
             progress=step,
         )
     if form == "json":

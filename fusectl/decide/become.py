@@ -10,7 +10,7 @@ from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
 from fusectl.match import Candidate, Role
-from fusectl.tables.target_schema import Becomes
+from fusectl.tables.target_schema import Becomes, When
 
 _QUANTIZE = "QuantizeLinear"
 
@@ -90,9 +90,16 @@ def _own_op(found: Candidate, main: Role) -> str:
 def form_of(found: Candidate) -> Becomes:
     """Choose what a match becomes on this target: the first form whose condition holds."""
     for form in found.path.becomes if found.path else ():
-        if form.when is None or holds(found, form.when.rank, form.when.static):
+        if form.when is None or _applies(found, form.when):
             return form
     return Becomes()
+
+
+def _applies(found: Candidate, when: When) -> bool:
+    roles = ((found.role_of(value), ops) for value, ops in when.only.items())
+    return holds(found, when.rank, when.static) and all(
+        role is not None and role.op in ops for role, ops in roles
+    )
 
 
 def _inputs(found: Candidate, main: Role, gone: set[str]) -> tuple[str, ...]:

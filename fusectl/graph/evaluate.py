@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from fusectl.errors import first_line
 from fusectl.graph.constants import Array, Unreadable
 from fusectl.graph.types import DTYPES
 
@@ -45,7 +46,8 @@ def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphV
         model = onnx.helper.make_model(graph, opset_imports=imports)
         made = list(ReferenceEvaluator(model).run([value], feeds))
     except Exception as error:  # an operator the evaluator lacks is no reason to stop explaining
-        raise Unreadable(f"{value} cannot be computed from {node.label}: {error}") from None
+        why = f"{value} cannot be computed from {node.label}: {first_line(error)}"
+        raise Unreadable(why) from None
     return np.asarray(made[0])
 
 
@@ -56,6 +58,27 @@ def _cast(array: Array, value: str, dtype: str) -> Array:
         raise Unreadable(f"{value} is {dtype}, which cannot be computed here") from None
 
 
+def node_model(node: Node, given: dict[str, Array], view: GraphView) -> onnx.ModelProto:
+    """Return a node as a model of its own. Inputs are what it reads, its bodies included.
+
+    The model has all functions of the node's model: a call can be run, too.
+    """
+    numbers = {name: number for number, name in DTYPES.items()}
+    inputs = [
+        onnx.helper.make_tensor_value_info(n, numbers.get(str(a.dtype), 1), a.shape)
+        for n, a in given.items()
+    ]
+    outputs = [onnx.ValueInfoProto(name=o) for o in node.outputs if o]
+    graph = onnx.helper.make_graph([node.proto], "node", inputs, outputs)
+    # A domain that the model uses and does not import has a first version, whatever else it has.
+    versions = {node.domain: view.opsets.get(node.domain, 1), "": view.opset("")}
+    imports = [onnx.helper.make_opsetid(d, v) for d, v in sorted(versions.items())]
+    version = max(view.model.ir_version, 8)
+    return onnx.helper.make_model(
+        graph, opset_imports=imports, functions=view.model.functions, ir_version=version
+    )
+
+
 def evaluate_node(node: Node, given: dict[str, Array], view: GraphView) -> dict[str, Array]:
     """Compute every output of a node from values by name, those that its bodies read included.
 
@@ -63,21 +86,12 @@ def evaluate_node(node: Node, given: dict[str, Array], view: GraphView) -> dict[
     """
     from onnx.reference import ReferenceEvaluator
 
-    numbers = {name: number for number, name in DTYPES.items()}
-    inputs = [
-        onnx.helper.make_tensor_value_info(n, numbers.get(str(a.dtype), 1), a.shape)
-        for n, a in given.items()
-    ]
     names = [o for o in node.outputs if o]
-    graph = onnx.helper.make_graph(
-        [node.proto], "node", inputs, [onnx.ValueInfoProto(name=o) for o in names]
-    )
-    domains = {node.domain, ""}
-    imports = [onnx.helper.make_opsetid(d, view.opset(d)) for d in sorted(domains)]
     try:
-        model = onnx.helper.make_model(graph, opset_imports=imports)
+        model = node_model(node, given, view)
         with np.errstate(all="ignore"):  # overflow is a result like others
             made = ReferenceEvaluator(model).run(names, given)
     except Exception as error:  # any operator may fail in any way
-        raise Unreadable(f"{node.label} ({node.op}) cannot be computed: {error}") from None
+        why = f"{node.label} ({node.op}) cannot be computed: {first_line(error)}"
+        raise Unreadable(why) from None
     return {name: np.asarray(array) for name, array in zip(names, made, strict=True)}

@@ -26,6 +26,22 @@ def called(node: onnx.NodeProto) -> Identity:
     return node.domain, node.op_type, node.overload
 
 
+def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model with function bodies in the place of their calls; fused groups stay.
+
+    It is the model itself where there is nothing to do, or where it cannot be done.
+    """
+    if all(f.domain == FUSED for f in model.functions):
+        return model
+    from onnx import inliner
+
+    fused = [(f.domain, f.name) for f in model.functions if f.domain == FUSED]
+    try:
+        return inliner.inline_selected_functions(model, fused, exclude=True)
+    except Exception:  # the C++ side raises many types; bodies are then explained by themselves
+        return model
+
+
 def call_key(view: GraphView, node: Node, name: str) -> tuple[object, ...]:
     """What a call's explanation depends on: function, attributes, input types, constants.
 

@@ -55,7 +55,7 @@ def load_model(
 
     def fresh() -> onnx.ModelProto:
         model = onnx.ModelProto.FromString(data) if given else parse(name, data)
-        return _inlined(model) if inline and model.functions else model
+        return functions.inlined(model) if inline else model
 
     def load(short: bool) -> ModelView:
         loader = _Loader(name, sha256, fresh(), Weights(folder, fresh), alike, like_first, short)
@@ -69,16 +69,6 @@ def load_model(
         if not short:
             raise
         return load(False)  # which tells what is wrong in the user's names
-
-
-def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Put function bodies in place of their calls; a model where that fails stays as it is."""
-    from onnx import inliner
-
-    try:
-        return inliner.inline_local_functions(model)
-    except Exception:  # the C++ side raises many types; bodies are then explained by themselves
-        return model
 
 
 class _Loader:
@@ -101,6 +91,7 @@ class _Loader:
         self.functions = {functions.identity(f): f for f in model.functions}
         self.seen_calls: dict[object, GraphView] = {}
         self.view = ModelView(name, sha256, model.ir_version, {}, external=weights.asked)
+        self.view.functions = tuple(model.functions)
 
     def load(self) -> ModelView:
         view, model = self.view, self.model

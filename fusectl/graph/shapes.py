@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import onnx
 from onnx import shape_inference
 
+from fusectl.errors import first_line
 from fusectl.graph.types import UNKNOWN, TensorType, tensor_type
 from fusectl.graph.view import schema
 
@@ -47,8 +48,7 @@ def infer(
     try:
         return shape_inference.infer_shapes(scratch, data_prop=follow), ""
     except Exception as error:  # the C++ side raises many types; none may end the explanation
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        return model, first
+        return model, first_line(error)
 
 
 def _aborts(node: onnx.NodeProto) -> bool:

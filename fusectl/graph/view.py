@@ -195,7 +195,8 @@ class ModelView:
     """A model: where it came from and its scopes in reading order, the main graph first.
 
     ``repeat`` says which equal layers were taken out of the main graph; ``whole`` loads all of it.
-    ``external`` are the files beside the model's own that anything was asked of.
+    ``external`` are the files beside the model's own that anything was asked of, ``functions`` the
+    model-local functions.
     """
 
     path: str
@@ -207,6 +208,7 @@ class ModelView:
     whole: Callable[[], ModelView] = field(init=False)
     notes: list[Note] = field(default_factory=list)
     external: set[Path] = field(default_factory=set)
+    functions: tuple[onnx.FunctionProto, ...] = ()
 
     @property
     def node_count(self) -> int:

@@ -76,8 +76,11 @@ def _proof(proof: EpilogueProof) -> str:
 
 
 def _whole(whole: Checked) -> Iterator[str]:
+    held = "agrees bit by bit"
+    if whole.why:
+        held += f" with its functions apart; with all nodes apart, {whole.why}, which is not judged"
     said = {
-        "pass": "agrees bit by bit",
+        "pass": held,
         "fail": f"FAIL: {whole.why}",
         "told": f"{whole.why}; not judged, as the bound is that of one decision",
         "not run": f"not run: {whole.why}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fusectl.render.simulated import simulated_lines
 from fusectl.render.witness import sentence
-from fusectl.report.verification import Checked, Verification, Witness
+from fusectl.report.verification import Checked, Times, Verification, Witness
 
 _SHOWN = 10
 
@@ -42,6 +42,31 @@ def verification_lines(found: Verification) -> Iterator[str]:
     if skipped:
         yield f"not run by itself: {len(skipped)}, such as {_named(skipped[0])}: {skipped[0].why}"
     yield from _whole(found.whole)
+    yield from _times(found)
+
+
+def _times(found: Verification) -> Iterator[str]:
+    """Yield how long both sides take: the longest node first, the whole model last."""
+    timed = [c for c in found.nodes if c.timing is not None]
+    timed.sort(key=lambda c: -c.timing.before.median if c.timing is not None else 0.0)
+    whole = [found.whole] if found.whole.timing is not None else []
+    if not timed and not whole:
+        return
+    yield ""
+    yield "time of one run, original -> fused: median, and where the middle half of all runs lies"
+    yield f"{found.runtime}, one thread, optimisations off, both sides in turns"
+    lines = [(_named(c), c.timing) for c in timed] + [("the whole model", c.timing) for c in whole]
+    for name, timing in lines:
+        if timing is not None:
+            faster = timing.before.median / timing.after.median
+            yield f"  {name}"
+            yield f"    {_span(timing.before)} -> {_span(timing.after)}, {faster:.2f} times as fast"
+
+
+def _span(times: Times) -> str:
+    unit, factor = ("ms", 1e3) if times.median >= 1e-3 else ("us", 1e6)
+    low, median, high = (f"{v * factor:.3g}" for v in (times.low, times.median, times.high))
+    return f"{median} {unit} ({low} to {high})"
 
 
 def _size(witness: Witness | None) -> float:
@@ -67,6 +92,6 @@ def _whole(whole: Checked) -> Iterator[str]:
     said = {
         "pass": "agrees",
         "fail": f"FAIL, {whole.why}",
-        "told": "not judged, as each quantised unit may be off by one code",
+        "told": f"not judged, {whole.why}",
     }
     yield f"the whole model: {said[whole.outcome]}{told}"

@@ -9,7 +9,9 @@ def sentence(witness: Witness) -> str:
     """Return where the worst element is, what stood there and how far off that is."""
     if not witness.absolute:
         return "equal to the last bit"
-    unit = "codes" if witness.whole else f"absolute, {witness.relative:.2g} relative"
+    unit = f"absolute, {witness.relative:.2g} relative"
+    if witness.whole:
+        unit = "code" if witness.absolute == 1 else "codes"
     place = ",".join(map(str, witness.place))
     return (
         f"{witness.output}[{place}] is {witness.actual}, not {witness.expected}: "

@@ -81,11 +81,28 @@ class Simulated(Record, frozen=True, gc=False):
         return sum(g.beyond for g in self.groups)
 
 
+class Times(Record, frozen=True, gc=False):
+    """Seconds that one run takes: the median, and between which a half of all runs lie."""
+
+    median: float
+    low: float
+    high: float
+
+
+class Timing(Record, frozen=True, gc=False):
+    """The original nodes (``before``) and what is written for them, run in turns ``runs`` times."""
+
+    before: Times
+    after: Times
+    runs: int
+
+
 class Checked(Record, frozen=True, gc=False):
     """A fused node, or the model as a whole, held against what it replaces.
 
     ``told``: measured and not judged. ``why`` says what failed, or why nothing was run.
-    ``simulated`` is set for a decision whose program was run by the target's simulator.
+    ``simulated`` is set for a decision whose program was run by the target's simulator, ``timing``
+    where both sides were timed.
     """
 
     name: str
@@ -95,6 +112,7 @@ class Checked(Record, frozen=True, gc=False):
     why: str
     witness: Witness | None
     simulated: Simulated | None = None
+    timing: Timing | None = None
 
 
 class Verification(Record, frozen=True, gc=False):

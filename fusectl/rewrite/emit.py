@@ -26,7 +26,8 @@ from fusectl.rewrite.source import reads as reads_with_bodies
 class Edit:
     """A fused group and what is written in its place.
 
-    ``node`` is one node; ``native`` is False where it calls ``function``, and ``why`` says why.
+    ``node`` is one node, behind ``casts`` of what it reads; ``native`` is False where it calls
+    ``function``, and ``why`` says why.
     ``replaced`` are the original nodes, with the names that the fused model has. ``constants``
     are new ones that the node reads, ``moved`` those that the replaced nodes read.
     """
@@ -40,6 +41,7 @@ class Edit:
     native: bool
     why: str = ""
     function: onnx.FunctionProto | None = None
+    casts: tuple[onnx.NodeProto, ...] = ()
 
 
 @dataclass(slots=True)
@@ -118,7 +120,8 @@ class _Planner:
             if form.constants and scope.in_function:
                 raise NotNative("a function cannot hold new weights")
             new = _copy(form.node)
-            edit = Edit(scope, group, replaced, new, form.constants, constants, True)
+            casts = tuple(form.casts)
+            edit = Edit(scope, group, replaced, new, form.constants, constants, True, casts=casts)
         except NotNative as error:
             why = str(error)
             outputs = [scope.name(o) for o in group.outputs]
@@ -134,7 +137,7 @@ class _Planner:
         mark(edit.node, group, scope)
         self.written.edits.append(edit)
         self.written.constants.update(edit.constants)
-        return [edit.node]
+        return [*edit.casts, edit.node]
 
     def _sweep(self) -> None:
         """Drop constants, and what is computed of constants, that only served what is gone now."""

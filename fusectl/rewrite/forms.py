@@ -29,16 +29,17 @@ class NotNative(Exception):
 
 @dataclass(slots=True)
 class Form:
-    """One node, with the constants that it needs and that the model does not have yet."""
+    """One node, with what it needs and the model does not have yet: constants, casts in front."""
 
     node: onnx.NodeProto
     constants: dict[str, Array] = field(default_factory=dict)
+    casts: list[onnx.NodeProto] = field(default_factory=list)
 
     def copy(self) -> Form:
         """Return a form that can be changed."""
         node = onnx.NodeProto()
         node.CopyFrom(self.node)
-        return Form(node, dict(self.constants))
+        return Form(node, dict(self.constants), list(self.casts))
 
 
 Writer = Callable[["Forms", Ruling], Form]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+from onnx import helper
 
 from fusectl.checks.parameters import parameter
 from fusectl.decide import Ruling
@@ -11,11 +12,11 @@ from fusectl.graph.constants import Array, Unreadable
 from fusectl.graph.types import TensorType
 from fusectl.graph.view import Attribute, Node, default, schema
 from fusectl.match import Role
-from fusectl.rewrite.forms import Form, Forms, NotNative
+from fusectl.rewrite.forms import NUMBERS, Form, Forms, NotNative
 
 
 class Match:
-    """A decision's match over what its parts are written as. Constants that are new pile up."""
+    """A decision's match over what its parts are written as. Constants and casts pile up."""
 
     def __init__(self, forms: Forms, ruling: Ruling) -> None:
         self.forms = forms
@@ -24,6 +25,7 @@ class Match:
         self.scope = forms.scope
         self.overlay = forms.scope.overlay
         self.constants: dict[str, Array] = {}
+        self.casts: list[onnx.NodeProto] = []
 
     def role(self, value: str) -> Role:
         """Return what plays the node that makes a value of the pattern. Raises NotNative."""
@@ -35,8 +37,12 @@ class Match:
     def form(self, value: str) -> Form:
         """Return what the maker of a value is written as. Raises NotNative."""
         form = self.forms.native(self.role(value).group)
-        self.constants.update(form.constants)
+        self._take(form)
         return form
+
+    def _take(self, form: Form) -> None:
+        self.constants.update(form.constants)
+        self.casts += (c for c in form.casts if c not in self.casts)
 
     def bound(self, value: str) -> str:
         """Return the graph's value for one of the pattern, or an empty string."""
@@ -56,7 +62,7 @@ class Match:
             slot = _slot(role.inputs, bound, node.inputs.index(value))
             written = self.forms.native(role.group)
             if 0 <= slot < len(written.node.input):
-                self.constants.update(written.constants)
+                self._take(written)
                 return str(written.node.input[slot])
         return self.scope.name(bound)
 
@@ -131,9 +137,21 @@ class Match:
         self.constants[name] = np.asarray(array)
         return name
 
-    def drop_unused(self, node: onnx.NodeProto) -> dict[str, Array]:
-        """Return the new constants that a node reads."""
-        return {n: a for n, a in self.constants.items() if n in node.input}
+    def cast(self, value: str, name: str, dtype: str) -> str:
+        """Return the name of a value of the pattern, written as ``name``, in another type."""
+        known = self.type_of(value).dtype
+        if not known:
+            raise NotNative(f"the type of {self.bound(value)} is not known")
+        if known == dtype:
+            return name
+        made = self.forms.fresh(f"{name}_{dtype}")
+        self.casts.append(helper.make_node("Cast", [name], [made], made, to=NUMBERS[dtype]))
+        return made
+
+    def finished(self, node: onnx.NodeProto) -> Form:
+        """Return a node with the new constants and the casts that it reads."""
+        constants = {n: a for n, a in self.constants.items() if n in node.input}
+        return Form(node, constants, [c for c in self.casts if c.output[0] in node.input])
 
 
 def _slot(inputs: tuple[str, ...], bound: str, stated: int) -> int:

@@ -41,7 +41,7 @@ def write(forms: Forms, ruling: Ruling) -> Form:
         TRANSFORMS[change](match, node)
     del node.output[:]
     node.output.extend(_outputs(match, how))
-    return Form(node, match.drop_unused(node))
+    return match.finished(node)
 
 
 def _chosen(match: Match) -> Writes:
@@ -85,7 +85,9 @@ def _inputs(match: Match, how: Writes) -> Iterator[str]:
             inputs = match.form(maker).node.input
             yield inputs[int(slot)] if int(slot) < len(inputs) else ""
         else:
-            yield _operand(match, how, text)
+            name = _operand(match, how, text)
+            wanted = how.casts.get(text, "")
+            yield match.cast(text, name, wanted) if name and wanted else name
 
 
 def _operand(match: Match, how: Writes, value: str) -> str:

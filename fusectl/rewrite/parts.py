@@ -44,7 +44,7 @@ class _Builder:
         outputs = [o for o in self.edit.node.output if o in made]
         return Parts(
             self._model(list(self.edit.replaced), outputs),
-            self._model([self.edit.node], outputs),
+            self._model([*self.edit.casts, self.edit.node], outputs),
         )
 
     def _model(self, nodes: list[onnx.NodeProto], outputs: list[str]) -> bytes:

@@ -12,7 +12,7 @@ from fusectl.decide import Run, decide
 from fusectl.decide.engine import Options
 from fusectl.errors import ModelError
 from fusectl.graph import load_model, order
-from fusectl.graph.functions import FUSED
+from fusectl.graph.functions import FUSED, inlined
 from fusectl.graph.shapes import bodies, has_bodies
 from fusectl.rewrite.check import bare
 from fusectl.rewrite.emit import Edit, Written, plan_scope, put, tensors
@@ -70,14 +70,16 @@ def rewrite(
     options: Options,
     progress: Callable[[str], None] | None = None,
 ) -> Result:
-    """Apply the fusions of a target to a model, in place, until a round finds nothing.
+    """Apply the fusions of a target to a model until a round finds nothing.
 
+    The model itself is changed, or a copy where function bodies took the place of their calls.
     ``folder`` is where external data lie. Raises ModelError where the model is no valid graph.
     """
     notes: list[str] = []
     original, outside = bare(model), any(True for _ in external(model))
     if order.sort(model.graph, name):
         notes.append("the nodes were not in topological order and are now")
+    given, model = model, as_seen(model, target)
     before = count(model)
     rounds: list[Round] = []
     while len(rounds) < _ROUNDS:
@@ -87,9 +89,21 @@ def rewrite(
         rounds.append(made)
     else:
         raise ModelError(f"{name}: the fusions do not come to an end after {_ROUNDS} rounds")
-    if rounds:
-        _finish(model, notes)
+    if not rounds:
+        return Result(given, original, before, rounds, notes, outside)
+    if model is not given:
+        gone = len(given.functions) - sum(f.domain != FUSED for f in model.functions)
+        notes.append(
+            f"as this target sees it: {gone} function{'s' if gone > 1 else ''} of the model, "
+            "put in the place of the calls"
+        )
+    _finish(model, notes)
     return Result(model, original, before, rounds, notes, outside)
+
+
+def as_seen(model: onnx.ModelProto, target: Target) -> onnx.ModelProto:
+    """Return a model as a target's first pass sees it: with or without function calls."""
+    return inlined(model) if target.inline else model
 
 
 def count(model: onnx.ModelProto) -> int:

@@ -37,6 +37,21 @@ def location(tensor: onnx.TensorProto) -> str:
     return next((str(e.value) for e in tensor.external_data if e.key == "location"), "")
 
 
+def check_data(model: onnx.ModelProto, folder: Path) -> None:
+    """Raise ModelError where external data are not there, or end before their tensor does."""
+    for tensor in external(model):
+        told = {e.key: e.value for e in tensor.external_data}
+        file = folder / told.get("location", "")
+        if not file.is_file():
+            raise ModelError(f"the data file {file} is not there")
+        end, size = int(told.get("offset", 0)) + int(told.get("length", 0)), file.stat().st_size
+        if end > size:
+            raise ModelError(
+                f"the data file {file} has {size} bytes, and the data of {tensor.name} end at "
+                f"byte {end}: it was cut off, or belongs to another model"
+            )
+
+
 def folder_of(path: str, model: onnx.ModelProto) -> Path | None:
     """Return the folder that holds a model's external data; None for standard input.
 
@@ -109,23 +124,28 @@ class Store:
 
     def _data(self, model: onnx.ModelProto) -> None:
         names = sorted({location(t) for t in external(model)})
+        stays = self.folder is not None and _same(self.folder, self.output.parent)
+        for name in names if not stays else ():
+            self._inside(name)
+        if self.folder is not None:
+            check_data(model, self.folder)
         self._outsource(model)
-        if self.folder is not None and _same(self.folder, self.output.parent):
-            return
-        for name in names:
+        for name in names if not stays else ():
             self._copy(name)
 
-    def _copy(self, name: str) -> None:
-        """Copy a data file by stream: runtimes refuse links, and paths that lead out."""
+    def _inside(self, name: str) -> None:
+        """Refuse data that cannot be copied: runtimes refuse paths that lead out."""
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or os.path.isabs(name) or self.folder is None:
             raise UsageError(
                 f"{self.output}: the data file {name!r} lies outside the folder of the model, "
                 "where runtimes do not read it"
             )
+
+    def _copy(self, name: str) -> None:
+        """Copy a data file by stream: runtimes refuse links."""
+        assert self.folder is not None
         source, place = self.folder / name, self.output.parent / name
-        if not source.is_file():
-            raise ModelError(f"the data file {source} is not there")
         if place.exists() or place.is_symlink():
             linked = place.is_symlink() or place.stat().st_nlink > 1
             if not linked and _equal(source, place):

@@ -8,7 +8,8 @@ from typing import Any
 
 import onnxruntime
 
-from fusectl.runtime.session import Array, CannotRun, Port, first_line
+from fusectl.runtime.messages import plain
+from fusectl.runtime.session import Array, CannotRun, Port
 
 _TYPES = {
     "float": "float32", "double": "float64", "string": "str", "bool": "bool", "float16": "float16",
@@ -31,13 +32,14 @@ class Session:
         options.graph_optimization_level = (
             levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL
         )
+        self._file = model if isinstance(model, Path) else None
         source = str(model) if isinstance(model, Path) else model
         try:
             self._session = onnxruntime.InferenceSession(
                 source, options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # its exceptions have no common base but Exception
-            raise CannotRun(first_line(error)) from None
+            raise CannotRun(plain(error, self._file)) from None
         self.inputs = tuple(_port(i) for i in self._session.get_inputs())
         self.outputs = tuple(o.name for o in self._session.get_outputs())
 
@@ -46,7 +48,7 @@ class Session:
         try:
             values = self._session.run(None, dict(feeds))
         except Exception as error:
-            raise CannotRun(first_line(error)) from None
+            raise CannotRun(plain(error, self._file)) from None
         return dict(zip(self.outputs, values, strict=True))
 
 

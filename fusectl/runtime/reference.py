@@ -11,7 +11,8 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from fusectl.runtime.session import Array, CannotRun, Dim, Port, first_line
+from fusectl.errors import first_line
+from fusectl.runtime.session import Array, CannotRun, Dim, Port
 
 
 def name() -> str:

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.generic]
 Dim = int | str | None
-_LONGEST = 300
-"""Characters of a runtime's message that are told."""
 
 
 class CannotRun(Exception):
@@ -44,17 +42,20 @@ class Session(Protocol):
         ...
 
 
-def first_line(error: Exception) -> str:
-    """Return what an error says, in one line that is not too long."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:_LONGEST]
+def optional() -> str | None:
+    """Return the runtime that is installed beside ONNX's reference evaluator, with its version."""
+    if find_spec("onnxruntime") is None:
+        return None
+    from fusectl.runtime import ort
+
+    return ort.name()
 
 
 def runner() -> str:
     """Return which runtime runs models here, with its version."""
-    if find_spec("onnxruntime") is not None:
-        from fusectl.runtime import ort
-
-        return ort.name()
+    found = optional()
+    if found is not None:
+        return found
     from fusectl.runtime import reference
 
     return reference.name()

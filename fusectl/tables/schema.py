@@ -193,7 +193,8 @@ class Writes:
     """How a fused form is written as one node: what it keeps of which node, and what is new.
 
     ``keep`` names the value whose maker's attributes (and inputs, without ``inputs``) stay.
-    ``only``, ``types`` and ``patterns`` are conditions; the first entry that fits is taken.
+    ``casts`` names values that are cast to a type in front of it. ``only``, ``types`` and
+    ``patterns`` are conditions; the first entry that fits is taken.
     """
 
     span: Span
@@ -202,6 +203,7 @@ class Writes:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     attributes: dict[str, Taken] = field(default_factory=dict)
+    casts: dict[str, str] = field(default_factory=dict)
     zeros: dict[str, str] = field(default_factory=dict)
     unsigned: Unsigned | None = None
     transforms: tuple[Change, ...] = ()

@@ -63,10 +63,11 @@ class ShapeLimit:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition on the shape of a match, for choosing what it becomes."""
+    """A condition on the shape and the operators of a match, for choosing what it becomes."""
 
     rank: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ class Words:
         """Check the operators, functions and element types of a path."""
         ops = [*path.producers, *path.consumers, *(path.functions or ()), *path.duplicable]
         ops += [t for t in path.through if t != _THROUGH] + list(path.dual_output)
-        ops += [op for group in path.only.values() for op in group]
+        conditions = [path.only, *(b.when.only for b in path.becomes if b.when is not None)]
+        ops += [op for only in conditions for group in only.values() for op in group]
         for op in ops:
             self._op(op, path.span, name, problems)
         dtypes = [*path.dtypes.input, *path.dtypes.intermediate, *path.dtypes.output]

@@ -85,9 +85,13 @@ def _size(dim: Dim, size: int) -> int:
     return dim if isinstance(dim, int) and dim >= 0 else size
 
 
+def open_ended(ports: Iterable[Port]) -> bool:
+    """Tell whether some dimension of the inputs is left open, so that its size is made up."""
+    return any(not isinstance(d, int) or d < 0 for p in ports for d in p.dims or ())
+
+
 def trials(ports: Iterable[Port], kind: Kind, seed: int = 0) -> Iterator[dict[str, Array]]:
     """Yield inputs with open dimensions of several sizes, each once. Raises Unfed."""
     ports = tuple(ports)
-    open_ended = any(not isinstance(d, int) or d < 0 for p in ports for d in p.dims or ())
-    for size in SIZES if open_ended else SIZES[:1]:
+    for size in SIZES if open_ended(ports) else SIZES[:1]:
         yield feeds(ports, kind, size, seed)

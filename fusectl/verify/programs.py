@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import isfinite
 
 from fusectl import __version__
@@ -10,6 +11,7 @@ from fusectl.decide import Ruling, Run
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.view import GraphView, Node
 from fusectl.lower import Unlowerable, lower_run
+from fusectl.lower.validate import validate
 from fusectl.pipeline import Decided
 from fusectl.program import Program
 from fusectl.report.types import Edge, ModelRef, NodeRef, StepRecord, TargetRef, Tool
@@ -29,7 +31,7 @@ from fusectl.simulate import Trap, simulate
 from fusectl.tables.target_schema import Tolerance
 from fusectl.verify.compare import distance, witness
 from fusectl.verify.groups import draw
-from fusectl.verify.host import ReferenceHost, constants
+from fusectl.verify.host import Host, constants
 from fusectl.verify.machine import MachineResult, verify_machine
 
 RUNNER = "the simulator"
@@ -140,53 +142,86 @@ def _outcome(result: MachineResult, demands: Demand) -> tuple[Outcome, str]:
     return ("fail" if wrong else "pass"), ", ".join(wrong)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Two programs from inputs to outputs: outputs that differ, the worst element, by chance?
+
+    ``wrong`` is what a validator found in one of them; then nothing was run.
+    """
+
+    different: list[str]
+    worst: Witness | None
+    random: bool
+    wrong: str = ""
+
+
 def _whole(found: Decided, demands: list[Demand]) -> Checked:
-    """Run both programs of the main graph from its inputs to its outputs."""
+    """Run the programs of the main graph from its inputs to its outputs."""
     outcome: Outcome
     outcome, why, worst = "not run", _NOTHING, None
     if demands:
         try:
-            different, worst, random = _end_to_end(found)
-            outcome, why = _judged(different, demands)
-            if random:
-                outcome, why, worst = "not run", _RANDOM, None
+            ends = _end_to_end(found, found.plain)
+            worst = ends.worst
+            outcome, why = _judged(found, ends, demands)
         except (Unlowerable, Unreadable) as error:
             why = str(error)
         except Trap as error:
             outcome, why = "fail", f"the machine cannot execute a program: {error}"
-    return Checked(found.loaded.path, "", (), outcome, why, worst)
+    return Checked(found.loaded.path, "", (), outcome, why, worst if outcome != "not run" else None)
 
 
-def _judged(different: list[str], demands: list[Demand]) -> tuple[Outcome, str]:
-    if not different:
+def _judged(found: Decided, ends: _Ends, demands: list[Demand]) -> tuple[Outcome, str]:
+    if ends.wrong:
+        return "fail", f"a program is not valid: {ends.wrong}"
+    if ends.random:
+        return "not run", _RANDOM
+    if not ends.different:
         return "pass", ""
-    # The bound is that of one decision: what several add up to is told and not judged.
-    outcome: Outcome = "fail" if all(d == "bitwise" for d in demands) else "told"
-    more = [f"{len(different) - _NAMED} more"] if len(different) > _NAMED else []
-    return outcome, f"bits differ in output {', '.join([*different[:_NAMED], *more])}"
+    why = f"bits differ in output {_listed(ends.different)}"
+    if all(d == "bitwise" for d in demands):
+        return "fail", why
+    if "bitwise" not in demands or not _sums_alone(found):
+        # The bound is that of one decision: what several add up to is told and not judged.
+        return "told", why
+    functions = _end_to_end(found, found.sums)
+    if functions.different:
+        return "fail", f"with functions alone apart, bits differ in {_listed(functions.different)}"
+    return "pass", why
 
 
-def _end_to_end(found: Decided) -> tuple[list[str], Witness | None, bool]:
-    """Return which outputs differ, the worst element, and whether they do so by chance.
+def _sums_alone(found: Decided) -> bool:
+    """Tell whether without functions behind products all other decisions are the same."""
+    others = {r.id for r in _accepted(found.runs[0]) if not _alike(r)}
+    return {r.id for r in _accepted(found.sums)} == others
 
-    Raises Unlowerable, Unreadable, Trap.
-    """
+
+def _listed(names: list[str]) -> str:
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return ", ".join([*names[:_NAMED], *more])
+
+
+def _end_to_end(found: Decided, other: Run) -> _Ends:
+    """Run the fused program against one with less fused. Raises Unlowerable, Unreadable, Trap."""
     target, operators, run = found.target, found.operators, found.runs[0]
     fused = lower_run(run, target, operators, "")
-    unfused = lower_run(found.plain, target, operators, "", fused=False)
-    feeds = _inputs(unfused) | _inputs(fused)
-    expected, actual = _run(unfused, found.plain, feeds), _run(fused, run, feeds)
+    apart = lower_run(other, target, operators, "", fused=False)
+    wrong = [*validate(fused), *validate(apart)]
+    if wrong:
+        return _Ends([], None, False, str(wrong[0]))
+    feeds = _inputs(apart) | _inputs(fused)
+    expected, actual = _run(apart, other, feeds), _run(fused, run, feeds)
     different = _different(expected, actual)
-    random = bool(different and _different(expected, _run(unfused, found.plain, feeds)))
+    random = bool(different and _different(expected, _run(apart, other, feeds)))
     far = ((distance(expected[name], actual[name]), name) for name in expected)
     worst = max(far, key=lambda f: f[0].relative, default=None)
     told = witness(worst[1], worst[0], "random") if worst is not None else None
-    return different, told, random
+    return _Ends(different, told, random)
 
 
 def _run(program: Program, run: Run, feeds: dict[str, Array]) -> dict[str, Array]:
     given = feeds | constants(program, run.overlay)
-    return simulate(program, given, ReferenceHost(run.overlay))
+    return simulate(program, given, Host(run.overlay))
 
 
 def _different(a: dict[str, Array], b: dict[str, Array]) -> list[str]:

@@ -51,6 +51,23 @@ CASES = {
         "w s b",
         "Conv",
     ),
+    "embeddings-by-long-ids": Case(
+        "g (int64[2,3] ids, int32[2,3] seg, int64[1,3] at, float[5,4] w, float[128,4] p, "
+        "float[2,4] t, float[4] g, float[4] b) => (float[2,3,4] y) "
+        "{ u = Gather(w, ids)  v = Gather(p, at)  s = Gather(t, seg)  a = Add(u, v)  "
+        "e = Add(a, s)  y = LayerNormalization<epsilon=0.01>(e, g, b) }",
+        "w p t g b",
+        "Cast Cast EmbedLayerNormalization",
+    ),
+    "bias-fast-gelu": Case(
+        "g (float[2,3,4] x, float[4] b) => (float[2,3,4] y) "
+        "<float k={0.044715}, float r={0.7978846}, float one={1.0}, float half={0.5}> "
+        "{ u = Add(x, b)  r0 = Mul(u, r)  k0 = Mul(u, k)  k1 = Mul(k0, u)  k2 = Add(k1, one)  "
+        "t = Mul(r0, k2)  th = Tanh(t)  a = Add(th, one)  h = Mul(u, half)  v = Mul(h, a)  "
+        "y = Neg(v) }",
+        "b",
+        "FastGelu Neg",
+    ),
     "matmul-batchnorm": Case(
         f"g (float[3,5] x, float[5,6] w, {BN}) => (float[3,6] y) "
         "{ u = MatMul(x, w)  y = BatchNormalization(u, g, bb, mu, va) }",
@@ -160,15 +177,6 @@ CASES = {
         "e = Erf(d)  f = Add(e, one)  m = Mul(a, f)  y = Mul(m, half) }",
         "b",
         "BiasGelu",
-    ),
-    "bias-fast-gelu": Case(
-        "g (float[2,3,5] x, float[5] b) => (float[2,3,5] z) "
-        "<float r={0.7978845608}, float k={0.044715}, float one={1.0}, float half={0.5}> "
-        "{ s = Add(x, b)  c = Mul(s, r)  d = Mul(s, k)  e = Mul(d, s)  f = Add(e, one)  "
-        "t = Mul(c, f)  v = Tanh(t)  w = Add(v, one)  "
-        "h = Mul(s, half)  y = Mul(h, w)  z = Neg(y) }",
-        "b",
-        "FastGelu Neg",
     ),
     "gelu": Case(
         "g (float[2,3,5] x) => (float[2,3,5] y) "

@@ -20,7 +20,7 @@ def test_real_models_are_applied(corpus: Path) -> None:
         found = applied((str(path), "onnxruntime-cpu"))
         assert found.state in ("ran", "not runnable"), found
         assert found.twice, path
-        assert found.promised == found.kept_promise + found.left, found
-        assert found.quantized or found.relative < 1e-4, found
+        assert found.promised == found.kept_promise, found
+        assert not found.failed, found
         ran += found.state == "ran"
     assert ran

@@ -2,10 +2,12 @@
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,11 @@ from onnx.external_data_helper import set_external_data
 import fusectl
 from fusectl.errors import FusectlError
 from tests.apply.build import model, ops, same_results, save
+from tests.run_cli import Outcome
 
 TARGET = "onnxruntime-cpu"
 CATALOG = fusectl.load_rules()
+Cli = Callable[..., Outcome]
 SCALED = (
     "g (float[1,4,8,8] x, float[6,4,3,3] w, float[6,1,1] s) => (float[1,6,6,6] y) "
     "{ u = Conv(x, w)  v = Mul(u, s)  y = Relu(v) }"
@@ -73,6 +77,22 @@ def test_a_full_disk_leaves_everything_as_it_was(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FusectlError, match=r"No space left on device; nothing was changed"):
         _apply(path, out)
+    assert out.read_bytes() == b"what was there"
+    assert _left(tmp_path) == {"model.onnx", "out.onnx"}
+
+
+def test_a_file_that_cannot_grow(tmp_path: Path) -> None:
+    """The real thing: the kernel refuses to write on, and Python gets an error and no signal."""
+    resource = pytest.importorskip("resource")
+    path, out = save(model(SCALED, ("w", "s")), tmp_path), tmp_path / "out.onnx"
+    out.write_bytes(b"what was there")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, before[1]))
+    try:
+        with pytest.raises(FusectlError, match="File too large; nothing was changed"):
+            _apply(path, out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert out.read_bytes() == b"what was there"
     assert _left(tmp_path) == {"model.onnx", "out.onnx"}
 
@@ -137,6 +157,45 @@ def test_places_where_no_model_can_be(tmp_path: Path) -> None:
         _apply(path, tmp_path / "nowhere" / "out.onnx")
     with pytest.raises(FusectlError, match=r"written as \.onnx or"):
         _apply(path, tmp_path / "out.txt")
+    for device in ("/dev/full", "/dev/null"):
+        with pytest.raises(FusectlError, match=r"written as \.onnx or"):
+            _apply(path, Path(device))
+    with pytest.raises(FusectlError, match="does not exist"):
+        _apply(path, Path("/dev/full/out.onnx"))
+
+
+PRODUCT = (
+    "g (float[2,64] x, float[64,64] w, float[64] b) => (float[2,64] y) "
+    "{ m = MatMul(x, w)  a = Add(m, b)  y = Relu(a) }"
+)
+
+
+@pytest.mark.parametrize("folder", ["a", "b"])
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (None, "the data file .*m.data is not there"),
+        (5000, "m.data has 5000 bytes, and the data of w end at byte 16384: it was cut off"),
+    ],
+)
+def test_data_that_are_missing_or_cut_off(
+    cli: Cli, tmp_path: Path, folder: str, left: int | None, said: str
+) -> None:
+    """Beside the model or copied to another folder; nothing is left behind."""
+    path = _external(model(PRODUCT, ("w", "b")), tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    data = (tmp_path / "a" / "m.data").read_bytes()
+    (tmp_path / "a" / "m.data").unlink()
+    if left is not None:
+        (tmp_path / "a" / "m.data").write_bytes(data[:left])
+    there = _left(tmp_path / folder)
+    for more in ((), ("--verify",)):
+        done = cli("apply", path, "-o", tmp_path / folder / "out.onnx", *more)
+        assert done.code == 2
+        assert re.search(said, done.err)
+        assert done.err.count("\n") == 1
+    assert _left(tmp_path / folder) == there
+    assert cli("apply", path, "--dry-run").code == 0
 
 
 def test_external_data_in_another_folder(tmp_path: Path) -> None:

@@ -169,3 +169,44 @@ def test_a_dequantiser_with_two_readers_is_copied(tmp_path: Path, catalog: Catal
     )
     assert _calls(after.graph.node) == ["qdq_unary", "qdq_unary"]
     assert "x" not in {o for n in after.graph.node for o in n.output}
+
+
+INLINED = (
+    "g (float[2,4] x, float[4,4] w, float[4] b) => (float[2,4] z) "
+    "{ m = MatMul(x, w)  [call] y = local.f(m, b)  [last] z = local.f(y, b) }\n"
+    '<opset_import: ["": 17], domain: "local"> f (a, b) => (r) { [sum] r = Add(a, b) }'
+)
+
+
+def test_a_target_that_sees_no_calls(tmp_path: Path, catalog: Catalog) -> None:
+    """It decides about bodies in the place of their calls, and that is what is written."""
+    path, out, again = (tmp_path / f"{n}.onnx" for n in ("m", "out", "again"))
+    path.write_bytes(parser.parse_model(HEAD + INLINED).SerializeToString())
+    plan = fusectl.apply_fusions(path, "onnxruntime-cpu", output=out, rules=catalog)
+    report = fusectl.explain(path, "onnxruntime-cpu", rules=catalog)
+    promised = [d.edge.consumer.output for d in report.decisions if d.verdict == "fuse"]
+    assert [e.outputs for e in plan.edits] == [tuple(promised)] == [("y",)]
+    assert "1 function of the model, put in the place of the calls" in plan.notes[0].text
+    written = onnx.load(out)
+    assert [n.op_type for n in written.graph.node] == ["Gemm", "Add"]
+    assert not written.functions
+    fusectl.apply_fusions(out, "onnxruntime-cpu", output=again, rules=catalog)
+    assert again.read_bytes() == out.read_bytes()
+    fusectl.apply_fusions(
+        path, "onnxruntime-cpu", output=again, rules=catalog, skip=["matmul-bias"]
+    )
+    assert again.read_bytes() == path.read_bytes()
+    fusectl.apply_fusions(path, "onnxruntime-cpu", output=again, rules=catalog, only=["m:y"])
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_fused_groups_are_no_calls_of_the_user(tmp_path: Path, catalog: Catalog) -> None:
+    """A target that sees no calls sees what `apply` wrote as one operator all the same."""
+    after = _applied(
+        "g (float[2,4] x, float[4,4] w) => (float[2,4] y) { m = MatMul(x, w)  y = Tanh(m) }",
+        tmp_path,
+        catalog,
+    )
+    report = fusectl.explain(after, "onnxruntime-cpu", rules=catalog)
+    assert report.model.nodes == 1
+    assert not report.decisions

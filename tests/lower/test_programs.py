@@ -12,7 +12,7 @@ from fusectl.lower import Unlowerable
 from fusectl.lower.validate import validate
 from fusectl.program import Program
 from fusectl.simulate import simulate
-from fusectl.verify.host import ReferenceHost, constants
+from fusectl.verify.host import Host, constants
 from tests.lower.build import HEAD, Array, decided, feeds, functions, lowered, machine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +62,7 @@ SMALL = {
 
 def outputs(run: Run, program: Program, given: dict[str, Array]) -> dict[str, Array]:
     values = {**given, **constants(program, run.overlay)}
-    return simulate(program, values, ReferenceHost(run.overlay))
+    return simulate(program, values, Host(run.overlay))
 
 
 def checked(source: str | Path, on_chip: str = "") -> dict[str, Array] | None:

@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from fusectl.lower import lower_work
+from fusectl.lower.jobs import Work
 from fusectl.lower.validate import VALIDATORS, validate
 from fusectl.program import Descriptor, Encoding, Post, Program
 from fusectl.simulate import Trap, simulate
-from tests.lower.build import both, decided, feeds, machine
+from fusectl.tables.targets import Target
+from fusectl.verify.machine import verify_machine
+from tests.lower.build import both, catalog, decided, feeds, machine
 
 PAIR = """g (float16[4,8] x, float16[8,6] w) => (float16[4,6] y)
     { [mm] u = MatMul(x, w)  [act] y = Sigmoid(u) }"""
@@ -134,11 +138,21 @@ WRONG: dict[str, Callable[[], Program]] = {
 }
 
 
-@pytest.mark.parametrize("name", VALIDATORS)
-def test_each_validator_alone_stops_a_wrong_program(name: str) -> None:
-    """Without it, nothing else would."""
-    found = validate(WRONG[name]())
+def test_every_validator_has_a_wrong_program() -> None:
+    assert set(VALIDATORS) == set(WRONG)
+    assert len(WRONG) == 12
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_validator_alone_stops_a_wrong_program(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken away, it is missed: nothing else finds what is wrong."""
+    program = WRONG[name]()
+    found = validate(program)
     assert {v.validator for v in found} == {name}, [str(v) for v in found]
+    monkeypatch.delitem(VALIDATORS, name)
+    assert validate(program) == []
 
 
 @pytest.mark.parametrize("source", [PAIR, PLAIN, TABLES, SPLIT])
@@ -171,6 +185,25 @@ def test_each_of_the_six_parameters_is_missed(part: str) -> None:
     except Trap:
         return
     assert (made != right).any()
+
+
+@pytest.mark.parametrize("part", list(_six(both(PAIR)[0])))
+def test_without_one_of_the_six_no_decision_is_verified(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken away where programs are made: the same model held before."""
+
+    def broken(work: Work, target: Target, model: str, fused: bool) -> Program:
+        program = lower_work(work, target, model, fused)
+        return _six(program)[part] if fused else program
+
+    run = decided(PAIR, machine())
+    (right,) = verify_machine(run, machine(), catalog().operators)
+    assert right.holds
+    monkeypatch.setattr("fusectl.verify.machine.lower_work", broken)
+    (result,) = verify_machine(run, machine(), catalog().operators)
+    assert not result.holds
+    assert result.trapped or result.wrong(bitwise=True)
 
 
 def test_a_grouped_convolution_with_a_function_is_refused() -> None:

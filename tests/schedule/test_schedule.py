@@ -45,6 +45,26 @@ def test_the_order_of_the_passes_decides_and_both_say_so(tmp_path: Path) -> None
     assert note.status == "pass"
 
 
+@pytest.mark.parametrize(
+    ("fuse_first", "said"),
+    [
+        (True, "unsupported-grouping: mm is split over m and n (41088 bytes moved), because "
+               "fusion comes before grouping; with grouping first the split would be over k "
+               "(16512 bytes moved), and the pair would be kept"),
+        (False, "split over m and n it would be 41088; with fusion before grouping the pair "
+                "would fuse"),
+    ],
+)  # fmt: skip
+def test_the_text_tells_what_the_other_order_does(
+    tmp_path: Path, fuse_first: bool, said: str
+) -> None:
+    model, target = pair(tmp_path, 8, 512, 8), machine(tmp_path, "4KiB", fuse_first)
+    done = run_in_process("explain", model, "--target", target)
+    assert said in " ".join(done.out.split())
+    # What it promises is so, and the machine computes the same either way.
+    assert run_in_process("verify", model, "--target", target).code == 0
+
+
 @pytest.mark.parametrize("fuse_first", [False, True])
 def test_where_no_split_has_code_the_pair_is_kept(tmp_path: Path, fuse_first: bool) -> None:
     """Not even one row and one column fit: no error, no promise about the other order."""

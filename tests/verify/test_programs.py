@@ -5,15 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import fusectl
-from fusectl.program import Encoding, Header
+from fusectl.decide import Run
+from fusectl.lower import lower_run
+from fusectl.program import Encoding, Header, Post, Program
 from fusectl.report.schema import schemas
 from fusectl.report.verification import Checked, Demand, Verification
 from fusectl.simulate import units
+from fusectl.tables import Target
+from fusectl.tables.operators import Operators
 from fusectl.verify.epilogue import Proof
 from fusectl.verify.groups import CENTRE
 from fusectl.verify.machine import GroupResult, MachineResult
@@ -99,7 +104,7 @@ def test_several_decisions_as_json(cli: Cli, tmp_path: Path) -> None:
     report = fusectl.explain(path, "lut-npu")
     fused = {d.id for d in report.decisions if d.verdict == "fuse"}
     assert {n["simulated"]["decision"] for n in nodes.values()} == fused
-    assert record["whole"]["outcome"] in ("pass", "told")
+    assert record["whole"]["outcome"] == "pass"
 
 
 def test_what_has_to_hold_can_be_said(cli: Cli, tmp_path: Path) -> None:
@@ -110,7 +115,10 @@ def test_what_has_to_hold_can_be_said(cli: Cli, tmp_path: Path) -> None:
     assert bias is not None
     assert bias.different > 0
     assert result.passed
-    assert result.whole.outcome == "told"
+    assert result.whole.outcome == "pass"
+    assert result.whole.why == "bits differ in output y"
+    alone = fusectl.verify_fusions(path, "lut-npu", only=["matmul-bias"])
+    assert alone.whole.outcome == "told"
     strict, nodes = found(path, "bitwise")
     assert [name for name, c in nodes.items() if c.outcome == "fail"] == ["add"]
     assert strict.whole.outcome == "fail"
@@ -119,6 +127,26 @@ def test_what_has_to_hold_can_be_said(cli: Cli, tmp_path: Path) -> None:
     assert done.code == 1
     assert f"  FAIL: results that differ in their bits: {bias.different}\n" in done.out
     assert cli("verify", path, "--target", "lut-npu", "--equivalence", "bound").code == 0
+
+
+def test_the_whole_program_with_its_functions_apart(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bias excuses no other difference: with the bias fused in both, bits have to be equal."""
+    path = save(tmp_path, SEVERAL)
+    done = cli("verify", path, "--target", "lut-npu")
+    assert (
+        "\nthe whole program, end to end: agrees bit by bit with its functions apart; " in done.out
+    )
+    kept = units.post
+
+    def late(sums: F32, how: Post, header: Header | None, entries: F32 | None) -> object:
+        return kept(sums * np.float32(1.001) if sums.ndim > 2 else sums, how, header, entries)
+
+    monkeypatch.setattr(units, "post", late)
+    result, _ = found(path)
+    assert result.whole.outcome == "fail"
+    assert result.whole.why.startswith("with functions alone apart, bits differ in ")
 
 
 @pytest.mark.usefixtures("wrong_table")
@@ -166,6 +194,18 @@ def test_a_program_that_the_machine_cannot_execute_fails(monkeypatch: pytest.Mon
         assert "no such entry" in failed.why
 
 
+def test_a_program_that_is_not_valid_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(run: Run, target: Target, ops: Operators, model: str, fused: bool = True) -> Program:
+        program = lower_run(run, target, ops, model, fused)
+        return msgspec.structs.replace(program, capacity={"sram": 64})
+
+    monkeypatch.setattr("fusectl.verify.programs.lower_run", short)
+    result, _ = found(SAMPLES / "accept.onnxtxt")
+    assert result.whole.outcome == "fail"
+    assert result.whole.why.startswith("a program is not valid: ")
+    assert result.whole.why.endswith("(within-capacity)")
+
+
 def test_shapes_that_are_not_static(cli: Cli) -> None:
     done = cli("verify", SAMPLES / "bert.onnxtxt", "--target", "lut-npu")
     assert done.code == 0
@@ -179,6 +219,29 @@ def test_an_operator_that_the_host_cannot_compute(tmp_path: Path) -> None:
     assert nodes["act"].outcome == "pass"
     assert result.whole.outcome == "not run"
     assert result.whole.why.startswith("odd (own.Odd) cannot be computed")
+
+
+CALLED = """g (float[4,8] x, float[8,6] w) => (float[4,6] y) {
+    [call] h = own.Half(x)  [gelu] e = com.microsoft.FastGelu(h)  [mm] u = MatMul(e, w)
+    [act] y = Sigmoid(u) }
+<opset_import: ["" : 20], domain: "own"> Half (a) => (b) { c = Abs(a)  b = Neg(c) }"""
+
+
+def test_the_host_has_functions_and_what_the_runtime_has(tmp_path: Path) -> None:
+    """The reference evaluator runs the call, and lacks the operator."""
+    pytest.importorskip("onnxruntime", minversion="1.20")
+    head = '<ir_version: 9, opset_import: ["" : 20, "own" : 1, "com.microsoft" : 1]>\n'
+    result, nodes = found(save(tmp_path, head + CALLED))
+    assert nodes["act"].outcome == "pass"
+    assert result.whole.outcome == "pass"
+
+
+def test_a_host_without_a_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fusectl.verify.host.optional", lambda: None)
+    result, _ = found(save(tmp_path, FOREIGN))
+    assert result.whole.outcome == "not run"
+    assert result.whole.why.startswith("odd (own.Odd) cannot be computed: ")
+    assert result.whole.why.endswith("(pip install 'fusectl[runtime]' may help)")
 
 
 def test_what_differs_by_chance_is_not_judged(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from fusectl.audit.edges import Laid
 from fusectl.audit.net import Net, Op, net_of
 from fusectl.audit.prints import Print, prints_of
 from fusectl.audit.work import Measured, Task
+from fusectl.runtime.messages import plain
 
 _CAST = "InsertedPrecisionFreeCast_"
 _BLOCKED, _LAYOUT = "com.microsoft.nchwc.", "_nchwc"
@@ -124,7 +125,8 @@ def _session(model: str | bytes, level: str, config: Mapping[str, str]) -> Any:
     try:
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # what its exceptions have in common is no class of theirs
-        raise Refused(_line(error)) from None
+        file = Path(model) if isinstance(model, str) else None
+        raise Refused(plain(error, file)) from None
 
 
 def _run(session: Any, given: Mapping[str, Array]) -> dict[str, Array]:
@@ -132,11 +134,6 @@ def _run(session: Any, given: Mapping[str, Array]) -> dict[str, Array]:
     try:
         results: Iterable[object] = session.run(None, dict(given))
     except Exception as error:  # as above
-        raise Refused(_line(error)) from None
+        raise Refused(plain(error)) from None
     pairs = zip(names, results, strict=True)
     return {name: array for name, array in pairs if isinstance(array, np.ndarray)}
-
-
-def _line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text.rpartition("] : ")[2].partition(" : ")[2] or text

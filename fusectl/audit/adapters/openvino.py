@@ -21,6 +21,7 @@ from fusectl.audit.anchor import Anchors
 from fusectl.audit.edges import Laid
 from fusectl.audit.net import Net, Op, net_of
 from fusectl.audit.work import Measured, Task
+from fusectl.errors import LONGEST
 
 _NAME = re.compile(r"N(\d+)\Z")
 _MOVES = ("Reshape", "Transpose", "Split", "Reorder", "Gather", "Broadcast", "Tile", "ShapeOf")
@@ -170,4 +171,4 @@ def _results(
 
 def _line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+    return lines[-1].removeprefix("-- ")[:LONGEST] if lines else type(error).__name__
