@@ -105,10 +105,6 @@ HUGGING: dict[str, Make] = {
     "squeezebert": hugging("SqueezeBert", TEXT, SMALL, embedding_size=32),
     "convbert": hugging("ConvBert", TEXT, SMALL, embedding_size=32),
     "fnet": hugging("FNet", {"input_ids": TEXT["input_ids"]}, SMALL),
-    "nystromformer": hugging(
-        "Nystromformer", {"input_ids": lambda: ids(2, 16)}, SMALL, num_landmarks=4,
-        segment_means_seq_len=16,
-    ),
     "roformer": hugging("RoFormer", TEXT, SMALL, embedding_size=32),
     "esm": hugging(
         "Esm", TEXT, SMALL, position_embedding_type="rotary", fixed={}, emb_layer_norm_before=True,
