@@ -17,7 +17,7 @@ from pathlib import Path
 from fusectl import api
 from fusectl.audit import truth
 from fusectl.audit.run import Job, runtime
-from fusectl.audit.work import Measured, Task
+from fusectl.audit.work import Answer, Measured, Task
 from fusectl.errors import FusectlError
 
 SEEN = ("fused", "kept")
@@ -42,12 +42,17 @@ class Extraction:
         return 1 - len(self.differ) / self.both if self.both else 1.0
 
 
-def see(name: str, level: str, model: Path, seconds: float = 120) -> tuple[Measured, ...]:
-    """What the audit sees the runtime do with a model. Raises FusectlError."""
+def ask(name: str, level: str, model: Path, seconds: float = 120) -> Answer:
+    """What the audit's process answers about a model. Raises FusectlError."""
     moves = api.load_rules().operators.moving()
     with Job(name, seconds, str(model)) as job:
         job.ask(Task("edges", runtime(name, level).level, str(model), str(job.folder), moves))
-        return job.wait().edges
+        return job.wait()
+
+
+def see(name: str, level: str, model: Path, seconds: float = 120) -> tuple[Measured, ...]:
+    """What the audit sees the runtime do with a model. Raises FusectlError."""
+    return ask(name, level, model, seconds).edges
 
 
 def add(found: Extraction, line: truth.Line, edges: Iterable[Measured]) -> None:

@@ -335,17 +335,26 @@ def _disputed(edges: list[Compared], models: Path, level: str) -> set[Compared]:
     return found
 
 
+def family(model: str) -> str:
+    """A model's first folder, and its name up to the exporter's or quantiser's suffix."""
+    path = PurePath(model)
+    folder = path.parts[0] if len(path.parts) > 1 else ""
+    return f"{folder}/{path.stem.partition('__')[0]}"
+
+
+def half_of(model: str) -> int:
+    """0 or 1: the half of the families that ``--halves`` counts a model in."""
+    return zlib.crc32(family(model).encode()) % 2
+
+
 def _print_halves(edges: list[Compared], target: str) -> None:
     """Print what is measured on each half of the families, and what the other half teaches."""
     halves: tuple[list[Compared], list[Compared]] = ([], [])
     families: tuple[set[str], set[str]] = (set(), set())
     for edge in edges:
-        path = PurePath(edge.model)
-        folder = path.parts[0] if len(path.parts) > 1 else ""
-        family = f"{folder}/{path.stem.partition('__')[0]}"
-        half = zlib.crc32(family.encode()) % 2
+        half = half_of(edge.model)
         halves[half].append(edge)
-        families[half].add(family)
+        families[half].add(family(edge.model))
     for measured, fitted in ((0, 1), (1, 0)):
         print(f"measured on half {measured + 1}: {len(families[measured])} families")
         print(row(f"  {target}", halves[measured]))
