@@ -212,6 +212,23 @@ def _types(candidate: Candidate) -> Iterator[Outcome]:
         )
 
 
+@check("types-below", "unsupported-dtype", takes=("opset", "values", "types"))
+def types_below(candidate: Candidate, args: Args) -> Outcomes:
+    """Below an opset, the values are of types that the pass which takes them there has."""
+    overlay, limit = candidate.overlay, str(args["opset"])
+    if not limit.isdigit() or overlay.view.opset() >= int(limit):
+        return None
+    names, allowed = ((v,) if isinstance(v, str) else v for v in (args["values"], args["types"]))
+    found = []
+    for value in (candidate.bound.get(name, "") for name in names):
+        dtype = overlay.type_of(value).dtype if value else ""
+        if dtype and dtype not in allowed:
+            shown = ", ".join(allowed)
+            observed = f"{value} is {dtype}; below opset {limit} this path has {shown}"
+            found.append(fail(value, observed, f"export with opset {limit}, or in {allowed[0]}"))
+    return found or None
+
+
 @check("shapes-in-table", "unsupported-shape", lambda pattern, path: bool(path.shapes))
 def shapes_in_table(candidate: Candidate, args: Args) -> Outcomes:
     """Ranks, sizes and bias shapes are within what this path takes."""
