@@ -110,6 +110,8 @@ def per_channel(candidate: Candidate, args: Args) -> Outcomes:
     """The operand has one value per channel, or one in all."""
     overlay = candidate.overlay
     operand = candidate.bound.get(_arg(args, "operand", "b"), "")
+    if not operand:
+        return None  # a spelling without it, such as a normalisation, which is per channel
     host = read_value(candidate)
     dims, big = overlay.type_of(operand).dims, overlay.type_of(host).dims
     seen = f"{operand} {types(overlay, operand)}, {host} {types(overlay, host)}"
