@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 import fusectl
+from fusectl.render.verification import _span
 from fusectl.report.schema import schemas
 from fusectl.report.verification import Times, Timing
 from fusectl.verify import timing
@@ -113,3 +114,9 @@ def test_where_nothing_measures_time(
     done = cli("verify", path, "--target", "ideal", "--time")
     assert done.code == 2
     assert "--time needs a runtime: pip install 'fusectl[runtime]'" in done.err
+
+
+def test_times_are_written_without_exponents() -> None:
+    assert _span(Times(0.0007, 0.000566, 0.00106)) == "700 us (566 to 1060)"
+    assert _span(Times(1.5, 0.9, 2.25)) == "1500 ms (900 to 2250)"
+    assert _span(Times(0.0000123, 0.000012, 0.0000131)) == "12.3 us (12 to 13.1)"
