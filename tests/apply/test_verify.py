@@ -18,6 +18,7 @@ from tests.run_cli import Outcome
 
 pytest.importorskip("onnxruntime", minversion="1.20")
 Cli = Callable[..., Outcome]
+CATALOG = fusectl.load_rules()
 CHAOS = (
     "g (float[1,4,64] x, float[1,4,64] r, float[64] g, float[64] b, float[1] k) "
     "=> (float[1,4,64] y) "
@@ -42,13 +43,16 @@ def chaos(folder: Path, factor: bytes = MILLION) -> Path:
 
 def test_what_last_bits_do_as_well_is_told(cli: Cli, tmp_path: Path) -> None:
     path = chaos(tmp_path)
-    found = fusectl.verify_fusions(path, "onnxruntime-cpu")
+    found = fusectl.verify_fusions(path, "onnxruntime-cpu", rules=CATALOG)
     assert [c.outcome for c in (*found.nodes, found.whole)] == ["pass", "told"]
     done = cli("verify", path, "--target", "onnxruntime-cpu")
     assert done.code == 0
     assert "the whole model: not judged, as the last bits of inputs and weights" in done.out
     one = b"\x00\x00\x80\x3f"
-    assert fusectl.verify_fusions(chaos(tmp_path, one), "onnxruntime-cpu").whole.outcome == "pass"
+    assert (
+        fusectl.verify_fusions(chaos(tmp_path, one), "onnxruntime-cpu", rules=CATALOG).whole.outcome
+        == "pass"
+    )
 
 
 def test_a_wrong_node_is_not_excused(tmp_path: Path) -> None:
@@ -61,7 +65,7 @@ def test_a_wrong_node_is_not_excused(tmp_path: Path) -> None:
 def test_sizes_that_do_not_fit_are_no_failure(tmp_path: Path) -> None:
     """The operator wants places for every id; alone, nobody knows how many there are."""
     path = save(model(PLACES, ("w", "p", "g", "b")), tmp_path)
-    found = fusectl.verify_fusions(path, "onnxruntime-cpu")
+    found = fusectl.verify_fusions(path, "onnxruntime-cpu", rules=CATALOG)
     assert [c.outcome for c in (*found.nodes, found.whole)] == ["not run", "pass"]
     assert found.nodes[0].why.startswith("no sizes were found that fit; with others: ")
     assert found.complete
