@@ -65,8 +65,13 @@ def _times(found: Verification) -> Iterator[str]:
 
 def _span(times: Times) -> str:
     unit, factor = ("ms", 1e3) if times.median >= 1e-3 else ("us", 1e6)
-    low, median, high = (f"{v * factor:.3g}" for v in (times.low, times.median, times.high))
+    low, median, high = (_three(v * factor) for v in (times.low, times.median, times.high))
     return f"{median} {unit} ({low} to {high})"
+
+
+def _three(number: float) -> str:
+    """Return a number with three digits, or with all in front of its point."""
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _size(witness: Witness | None) -> float:

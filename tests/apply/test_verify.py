@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 import fusectl
+from fusectl.render.verification import _span
 from fusectl.report.schema import schemas
 from fusectl.report.verification import Times, Timing
 from fusectl.verify import timing
@@ -17,6 +18,7 @@ from tests.run_cli import Outcome
 
 pytest.importorskip("onnxruntime", minversion="1.20")
 Cli = Callable[..., Outcome]
+CATALOG = fusectl.load_rules()
 CHAOS = (
     "g (float[1,4,64] x, float[1,4,64] r, float[64] g, float[64] b, float[1] k) "
     "=> (float[1,4,64] y) "
@@ -41,13 +43,16 @@ def chaos(folder: Path, factor: bytes = MILLION) -> Path:
 
 def test_what_last_bits_do_as_well_is_told(cli: Cli, tmp_path: Path) -> None:
     path = chaos(tmp_path)
-    found = fusectl.verify_fusions(path, "onnxruntime-cpu")
+    found = fusectl.verify_fusions(path, "onnxruntime-cpu", rules=CATALOG)
     assert [c.outcome for c in (*found.nodes, found.whole)] == ["pass", "told"]
     done = cli("verify", path, "--target", "onnxruntime-cpu")
     assert done.code == 0
     assert "the whole model: not judged, as the last bits of inputs and weights" in done.out
     one = b"\x00\x00\x80\x3f"
-    assert fusectl.verify_fusions(chaos(tmp_path, one), "onnxruntime-cpu").whole.outcome == "pass"
+    assert (
+        fusectl.verify_fusions(chaos(tmp_path, one), "onnxruntime-cpu", rules=CATALOG).whole.outcome
+        == "pass"
+    )
 
 
 def test_a_wrong_node_is_not_excused(tmp_path: Path) -> None:
@@ -60,7 +65,7 @@ def test_a_wrong_node_is_not_excused(tmp_path: Path) -> None:
 def test_sizes_that_do_not_fit_are_no_failure(tmp_path: Path) -> None:
     """The operator wants places for every id; alone, nobody knows how many there are."""
     path = save(model(PLACES, ("w", "p", "g", "b")), tmp_path)
-    found = fusectl.verify_fusions(path, "onnxruntime-cpu")
+    found = fusectl.verify_fusions(path, "onnxruntime-cpu", rules=CATALOG)
     assert [c.outcome for c in (*found.nodes, found.whole)] == ["not run", "pass"]
     assert found.nodes[0].why.startswith("no sizes were found that fit; with others: ")
     assert found.complete
@@ -113,3 +118,9 @@ def test_where_nothing_measures_time(
     done = cli("verify", path, "--target", "ideal", "--time")
     assert done.code == 2
     assert "--time needs a runtime: pip install 'fusectl[runtime]'" in done.err
+
+
+def test_times_are_written_without_exponents() -> None:
+    assert _span(Times(0.0007, 0.000566, 0.00106)) == "700 us (566 to 1060)"
+    assert _span(Times(1.5, 0.9, 2.25)) == "1500 ms (900 to 2250)"
+    assert _span(Times(0.0000123, 0.000012, 0.0000131)) == "12.3 us (12 to 13.1)"

@@ -53,7 +53,7 @@ FORMS = {
     "conv-1d": "(float16[2,4,30] x, float16[6,4,3] w) => (float16[2,6,28] u) { u = Conv(x, w) }",
     "conv-3d": "(float16[4,2,5,5,5] x, float16[4,2,2,2,2] w) => (float16[4,4,4,4,4] u) "
     "{ u = Conv(x, w) }",
-    "one-summand": "(float16[200,1] x, float16[1,4] w) => (float16[200,4] u) { u = MatMul(x, w) }",
+    "one-summand": "(float16[100,1] x, float16[1,4] w) => (float16[100,4] u) { u = MatMul(x, w) }",
 }
 
 
