@@ -47,17 +47,18 @@ CASES = {
     ),
     "conv-mul-add": Case(
         f"g ({X4}, float[6,4,3,3] w, float[6,1,1] s, float[1,6,1,1] b) => (float[2,6,6,6] y) "
-        "{ u = Conv(x, w)  v = Mul(u, s)  y = Add(b, v) }",
+        "{ u = Conv(x, w)  v = Mul(u, s)  y = Add(v, b) }",
         "w s b",
         "Conv",
     ),
     "embeddings-by-long-ids": Case(
-        "g (int64[2,3] ids, int32[2,3] seg, int64[1,3] at, float[5,4] w, float[128,4] p, "
+        "g (int64[2,3] ids, int32[2,3] seg, int64[3] r, float[5,4] w, float[128,4] p, "
         "float[2,4] t, float[4] g, float[4] b) => (float[2,3,4] y) "
-        "{ u = Gather(w, ids)  v = Gather(p, at)  s = Gather(t, seg)  a = Add(u, v)  "
+        "<int64[1] ax={0}, int64[2] sh={2,3}> { q = Unsqueeze(r, ax)  at = Expand(q, sh)  "
+        "u = Gather(w, ids)  v = Gather(p, at)  s = Gather(t, seg)  a = Add(u, v)  "
         "e = Add(a, s)  y = LayerNormalization<epsilon=0.01>(e, g, b) }",
         "w p t g b",
-        "Cast Cast EmbedLayerNormalization",
+        "Unsqueeze Expand Cast Cast EmbedLayerNormalization",
     ),
     "bias-fast-gelu": Case(
         "g (float[2,3,4] x, float[4] b) => (float[2,3,4] y) "
