@@ -27,7 +27,7 @@ CHAOS = (
 SWISH = "g (float[4,8] x) => (float[4,8] y) { s = Sigmoid(x)  z = Mul(x, s)  y = Sin(z) }"
 PLACES = (
     "g (int64[N,3] ids, int64[3] q, float[5,4] w, float[128,4] p, float[4] g, float[4] b) "
-    "=> (float[N,3,4] y) <int64[3] r = {0, 1, 2}, int64[1] ax = {0}, int64[2] sh = {1, 3}> "
+    "=> (float[N,3,4] y) <int64[3] r = {0, 1, 2}, int64[1] ax = {0}, int64[2] sh = {1, 1}> "
     "{ c = Equal(q, q)  k = Compress<axis=0>(r, c)  i = Unsqueeze(k, ax)  at = Expand(i, sh)  "
     "u = Gather(w, ids)  v = Gather(p, at)  "
     "e = Add(u, v)  y = LayerNormalization(e, g, b) }"

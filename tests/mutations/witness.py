@@ -33,7 +33,8 @@ def judge(model: onnx.ModelProto, report: Report, decision: Decision, values: Va
     copied = {o for n in model.graph.node if n.op_type == "DequantizeLinear" for o in n.output}
     check_private(model, report, decision, frozenset(copied))
     # A kernel that adds or multiplies first may write that as well; one operator has one result.
-    may = set() if decision.rule in MEANINGS else {decision.edge.value}
+    # What is copied is still written by its original.
+    may = copied if decision.rule in MEANINGS else copied | {decision.edge.value}
     also = ", ".join(v for v in decision.materialises if v not in may)
     require(not also, f"it cannot write {also} as well")
     if decision.builds_on:
