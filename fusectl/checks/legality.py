@@ -95,8 +95,8 @@ def _axes(candidate: Candidate, role: Role, rank: int) -> tuple[int, ...]:
 def inference_mode(candidate: Candidate, args: Args) -> Outcomes:
     """The normalisation uses stored statistics, one per channel."""
     role = _role(candidate, args, "node")
-    if role is None:
-        return None
+    if role is None or role.op != "BatchNormalization":
+        return None  # of several operators that may stand here, one is a normalisation
     overlay, label = candidate.overlay, role.node.label
     opset = overlay.view.opset("")
     trains = ""
