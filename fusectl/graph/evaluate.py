@@ -44,7 +44,8 @@ def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphV
     imports = [onnx.helper.make_opsetid(node.domain, view.opset(node.domain))]
     try:
         model = onnx.helper.make_model(graph, opset_imports=imports)
-        made = list(ReferenceEvaluator(model).run([value], feeds))
+        with np.errstate(all="ignore"):  # infinity is a result like others
+            made = list(ReferenceEvaluator(model).run([value], feeds))
     except Exception as error:  # an operator the evaluator lacks is no reason to stop explaining
         why = f"{value} cannot be computed from {node.label}: {first_line(error)}"
         raise Unreadable(why) from None
@@ -53,7 +54,8 @@ def evaluate(node: Node, value: str, array: Callable[[str], Array], view: GraphV
 
 def _cast(array: Array, value: str, dtype: str) -> Array:
     try:
-        return array.astype(dtype)
+        with np.errstate(all="ignore"):
+            return array.astype(dtype)
     except TypeError:
         raise Unreadable(f"{value} is {dtype}, which cannot be computed here") from None
 
