@@ -279,9 +279,9 @@ def _shape(draft: Draft, operand: str) -> Iterator[Twin]:
         )  # fmt: skip
         return
     dtype, dims = draft.inputs[operand]
-    for name, other in (("fits", (3, 1, *dims)), ("size", (*dims[:-1], "K"))):
-        found = _as_input(draft, operand, dtype, other)
-        yield Twin(f"{name}-{operand}", found, reader, frozenset({"shape"}), (operand,))
+    # A size with a symbol of its own is no doubt: beside a number above 1 it is that number or 1.
+    found = _as_input(draft, operand, dtype, (3, 1, *dims))
+    yield Twin(f"fits-{operand}", found, reader, frozenset({"shape"}), (operand,))
 
 
 def _encoding(draft: Draft) -> Iterator[Twin]:
