@@ -73,7 +73,7 @@ def _dims(candidate: Candidate, name: str) -> tuple[Dim, ...] | None:
 def _shown(candidate: Candidate, value: str) -> str:
     known = _type(candidate, value)
     less = known != candidate.overlay.type_of(value)
-    return f"{value} {known}{' to this target, which follows no computed sizes' if less else ''}"
+    return f"{value} {known}{', as far as this target follows computed sizes' if less else ''}"
 
 
 def _static(dims: tuple[Dim, ...] | None) -> bool:

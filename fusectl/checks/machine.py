@@ -212,11 +212,11 @@ def _types(candidate: Candidate) -> Iterator[Outcome]:
         )
 
 
-@check("types-below", "unsupported-dtype", takes=("opset", "values", "types"))
+@check("types-below", "unsupported-dtype", takes=("opset#", "values", "types"))
 def types_below(candidate: Candidate, args: Args) -> Outcomes:
     """Below an opset, the values are of types that the pass which takes them there has."""
-    overlay, limit = candidate.overlay, str(args["opset"])
-    if not limit.isdigit() or overlay.view.opset() >= int(limit):
+    overlay, limit = candidate.overlay, int(str(args["opset"]))
+    if overlay.view.opset() >= limit:
         return None
     names, allowed = ((v,) if isinstance(v, str) else v for v in (args["values"], args["types"]))
     found = []

@@ -16,9 +16,9 @@ def _names(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-def _listed(candidate: Candidate, group: Group, args: Args) -> bool:
-    ops = _names(args["ops"])
-    return group.op in ops or candidate.operators.acts_as(group.op) in ops
+def _listed(candidate: Candidate, group: Group, ops: Value) -> bool:
+    names = _names(ops)
+    return group.op in names or candidate.operators.acts_as(group.op) in names
 
 
 @check("not-made-by", "unsupported-op", takes=("values", "ops"))
@@ -30,7 +30,7 @@ def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
         maker = candidate.overlay.producers.get(value)
         if value and maker is None and "input" in _names(args["ops"]):
             found.append(fail(value, f"{value} is made by no node", "keep it"))
-        if maker is not None and _listed(candidate, maker, args):
+        if maker is not None and _listed(candidate, maker, args["ops"]):
             found.append(
                 fail(
                     value,
@@ -67,7 +67,7 @@ def made_by(candidate: Candidate, args: Args) -> Outcomes:
 def _made_by(candidate: Candidate, value: str, chain: list[str]) -> bool:
     for op in reversed(chain):
         maker = candidate.overlay.producers.get(value)
-        if maker is None or op not in (maker.op, candidate.operators.acts_as(maker.op)):
+        if maker is None or not _listed(candidate, maker, op):
             return False
         value = maker.inputs[0] if maker.inputs else ""
     return True
@@ -113,7 +113,9 @@ def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
     for name in _names(args["values"]):
         value = candidate.bound.get(name, "")
         for reader, _ in candidate.overlay.users(value) if value else ():
-            if not any(reader is g for g in candidate.parts) and _listed(candidate, reader, args):
+            if not any(reader is g for g in candidate.parts) and _listed(
+                candidate, reader, args["ops"]
+            ):
                 observed = f"{value} is read by {reader.label} ({reader.op}), which comes first"
                 found.append(fail(value, observed, "keep it: the compiler prefers the other"))
     return found or None
@@ -125,7 +127,9 @@ def only_read_by(candidate: Candidate, args: Args) -> Outcomes:
     overlay, found = candidate.overlay, []
     for name in _names(args["values"]):
         value = candidate.bound.get(name, "")
-        others = [g.label for g, _ in overlay.users(value) if not _listed(candidate, g, args)]
+        others = [
+            g.label for g, _ in overlay.users(value) if not _listed(candidate, g, args["ops"])
+        ]
         others += [node.label for node in overlay.captured.get(value, ())]
         if value in overlay.returned:
             others.append("the caller")

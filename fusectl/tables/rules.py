@@ -29,7 +29,10 @@ from fusectl.yamlsrc import Reader, compose
 from fusectl.yamlsrc.reader import Spanned
 
 Checks = Mapping[str, tuple[str, ...]]
-"""Checks by name, with the arguments that each takes; one that may be left out ends in ``?``."""
+"""Checks by name, with the arguments that each takes.
+
+One that may be left out ends in ``?``, one that is a whole number in ``#``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +173,17 @@ def check_requirements(
 
 def _misfits(wanted: Requirement, takes: tuple[str, ...]) -> Iterator[Problem]:
     """Yield arguments that a check does not take, and those that it lacks."""
-    known = [name.removesuffix("?") for name in takes]
+    known = [name.rstrip("?#") for name in takes]
     for name in wanted.args:
         if name not in known:
             text = f"the check {wanted.check} takes no {name}"
             yield Problem(wanted.span, text, did_you_mean(name, known) or _listed(known))
-    for name in takes:
-        if not name.endswith("?") and name not in wanted.args:
+    for kind, name in zip(takes, known, strict=True):
+        given = wanted.args.get(name)
+        if given is None and not kind.endswith("?"):
             yield Problem(wanted.span, f"the check {wanted.check} lacks {name}")
+        elif given is not None and kind.endswith("#") and not str(given).isdecimal():
+            yield Problem(wanted.span, f"{name} of the check {wanted.check} is a whole number")
 
 
 def _listed(names: list[str]) -> str:

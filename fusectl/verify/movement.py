@@ -13,22 +13,25 @@ Fed = tuple[str, dict[str, Array], dict[str, object]]
 """A region of inputs, inputs of it, and what the original makes of them."""
 Moves = dict[tuple[str, str], float]
 """Relative distances by region and output."""
-_TIMES = 4
-"""One draw of last bits is an estimate of what rounding does; this many times it is as far."""
+_DRAWS = 8
+"""How often last bits are drawn; the farthest that one of them moves a result counts."""
 
 
 def movement(fed: list[Fed], original: Path) -> Moves:
     """Return how far each output may be moved; nothing where that cannot be found out."""
-    model = nudged(original)
-    if model is None:
-        return {}
     moves: Moves = {}
     try:
-        session = open_session(model)
-        for kind, made, expected in fed:
-            actual = session.run({name: nudge(array, name) for name, array in made.items()})
-            for name, value in expected.items():
-                moves[kind, name] = _TIMES * distance(value, actual[name]).relative
+        for draw in range(_DRAWS):
+            model = nudged(original, draw)
+            if model is None:
+                return {}
+            session = open_session(model)
+            for kind, made, expected in fed:
+                given = {name: nudge(array, name, draw) for name, array in made.items()}
+                actual = session.run(given)
+                for name, value in expected.items():
+                    moved = distance(value, actual[name]).relative
+                    moves[kind, name] = max(moved, moves.get((kind, name), 0.0))
     except CannotRun:
         return {}
     return moves

@@ -6,10 +6,11 @@ import importlib
 from typing import Any
 
 import torch
+from torch import library
 
 from tests.bench.zoo_net import Make, Net, net
 
-_OPERATORS = torch.library.Library("torchvision", "FRAGMENT")
+_OPERATORS = library.Library("torchvision", "FRAGMENT")
 
 
 def provide_operators() -> None:

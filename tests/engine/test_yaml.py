@@ -192,6 +192,10 @@ def test_all_mistakes_of_a_rule(tmp_path: Path) -> None:
     ("require", "told"),
     [
         ("{fits: {operant: b}}", "the check fits takes no operant"),
+        (
+            "{types-below: {opset: seventeen, values: b, types: float32}}",
+            "opset of the check types-below is a whole number",
+        ),
         ("{floating: {}}", "the check floating lacks of"),
         ("{single-user: {value: b}}", "the check single-user takes no value"),
     ],

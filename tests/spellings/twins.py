@@ -279,9 +279,14 @@ def _shape(draft: Draft, operand: str) -> Iterator[Twin]:
         )  # fmt: skip
         return
     dtype, dims = draft.inputs[operand]
-    # A size with a symbol of its own is no doubt: beside a number above 1 it is that number or 1.
     found = _as_input(draft, operand, dtype, (3, 1, *dims))
     yield Twin(f"fits-{operand}", found, reader, frozenset({"shape"}), (operand,))
+    # Beside a number above 1 a symbol is that number or 1; beside another symbol nobody knows.
+    found = _as_input(draft, operand, dtype, (*dims[:-1], "K"))
+    for name, (other, sizes) in draft.inputs.items():
+        if name != operand and sizes[-1:] == dims[-1:]:
+            found.inputs[name] = (other, (*sizes[:-1], "H"))
+    yield Twin(f"size-{operand}", found, reader, frozenset({"shape"}), (operand,))
 
 
 def _encoding(draft: Draft) -> Iterator[Twin]:
