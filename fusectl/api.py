@@ -32,10 +32,11 @@ from fusectl.report.comparison import Comparison
 from fusectl.report.lint import LintReport
 from fusectl.report.plan import Plan
 from fusectl.report.types import SCHEMA, Report
-from fusectl.report.verification import Demand, Verification
+from fusectl.report.verification import Verification
 from fusectl.rewrite.store import Store, check_output
 from fusectl.tables import Catalog, Rule, Target
 from fusectl.tables.digest import tables_digest
+from fusectl.tables.target_schema import Demand
 
 __all__ = [
     "Plan",
@@ -201,9 +202,10 @@ def verify_fusions(
 
     The runtime that is installed runs both with its optimisations off, else ONNX's reference
     evaluator. Where the target says how it runs a program (lowering), the simulator runs the
-    fused and the unfused program of every decision; ``equivalence`` says what has to hold then:
-    "bitwise", or "bound" alone (None: both where fused and unfused round alike, else the bound).
-    ``time`` measures how long both sides take in the runtime.
+    fused and the unfused program of every decision. ``equivalence`` says what has to hold:
+    "bitwise", "bound", or "reassociate" (see ``fusectl.tables.target_schema.Demand``); None: what
+    the target asks for, else its bound, and of programs the bits as well where a fusion keeps
+    them. ``time`` measures how long both sides take in the runtime.
     Raises FusectlError where the input is unusable.
     """
     catalog, chosen = _tables(target, rules)
@@ -217,15 +219,10 @@ def verify_fusions(
 
         found = decided(str(model), chosen, rules=catalog, skip=skip, only=only, progress=progress)
         return verify_programs(found, equivalence, progress)
-    if equivalence is not None:
-        raise UsageError(
-            f"target {chosen.id} does not say how it runs a program (lowering), so there are no "
-            f"programs to hold to {equivalence}; its equivalence says how far results may lie apart"
-        )
     from fusectl.verify.fused import verify
 
     fused = fuse(str(model), chosen, rules=catalog, skip=skip, only=only, progress=progress)
-    return verify(fused, progress, timed=time)
+    return verify(fused, progress, demand=equivalence, timed=time)
 
 
 def _tables(

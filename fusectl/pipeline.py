@@ -26,6 +26,7 @@ from fusectl.rewrite.store import folder_of
 from fusectl.tables import Catalog, Target, load_catalog
 from fusectl.tables.operators import Operators
 from fusectl.tables.schedule import check_nodes, read_schedule
+from fusectl.tables.target_schema import DEMANDS
 
 if TYPE_CHECKING:
     import onnx  # noqa: TID251  # for annotations only
@@ -88,14 +89,19 @@ def explain(
 
     ``model`` is a path, ``-`` or a ModelProto; ``target`` an id, a YAML file or a Target (None:
     the default of ``rules/defaults.yaml``);
-    ``rules`` further rule files and folders, or a Catalog; ``equivalence="exact"`` refuses
-    fusions that round differently; ``skip`` names rules to switch off; ``schedule`` is a YAML
-    file that says how products are grouped and split, in place of the target's own tiler;
-    ``diff`` adds instructions or kernels before and after: of ``accepted`` candidates, or also
-    what refused ones ``would`` have been.
+    ``rules`` further rule files and folders, or a Catalog; ``equivalence`` is asked for in place
+    of what the target asks: "bitwise" refuses fusions that round differently, "bound" and
+    "reassociate" do not; ``skip`` names rules to switch off; ``schedule`` is a YAML file that says
+    how products are grouped and split, in place of the target's own tiler; ``diff`` adds
+    instructions or kernels before and after: of ``accepted`` candidates, or also what refused
+    ones ``would`` have been.
     Raises FusectlError (ModelError, TableError, UsageError) where the input is unusable.
     """
     catalog, chosen = _tables(target, rules, schedule)
+    if equivalence and equivalence not in DEMANDS:
+        hint = did_you_mean(equivalence, DEMANDS)
+        told = f"one of {', '.join(DEMANDS)}"
+        raise UsageError(f"unknown equivalence {equivalence}; {hint or told}")
     options = Options(equivalence, _known(skip, catalog))
     with _no_collection():
         if diff == "none":

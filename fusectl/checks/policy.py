@@ -9,7 +9,7 @@ from fusectl.match.candidate import Candidate
 @check("equivalence", "inexact", needs="asked")
 def equivalence(candidate: Candidate, args: Args) -> Outcomes:
     """The fused form keeps the equivalence that is asked for."""
-    if candidate.equivalence != "exact" or candidate.rule.numerics == "exact":
+    if candidate.equivalence != "bitwise" or candidate.numerics == "exact":
         return None
     return [
         fail(

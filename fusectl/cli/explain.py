@@ -75,7 +75,9 @@ _SAYS_TARGET = ("text", "markdown")
     help="Switch a rule off. May be repeated.",
 )
 @click.option(
-    "--equivalence", type=click.Choice(["exact"]), help="Refuse fusions that round differently."
+    "--equivalence",
+    type=click.Choice(["bitwise", "bound", "reassociate"]),
+    help="In place of what the target asks for. bitwise: refuse fusions that round differently.",
 )
 @click.option(
     "--extract",

@@ -104,7 +104,7 @@ def target_page(target: Target, level: int = 1) -> str:
     about = [f"Version {target.version}"]
     if target.extends:
         about.append(f"extends {_code(target.extends)}")
-    about.append(f"equivalence {_equivalence(target)}")
+    about.append(f"equivalence {facts(target.equivalence) or 'abs 0, rel 0'}")
     if target.audit:
         about.append(
             f"describes {' '.join(filter(None, (target.audit.runtime, target.audit.level)))}"
@@ -127,12 +127,6 @@ def target_page(target: Target, level: int = 1) -> str:
             ),
         ]
     ) + "\n"  # fmt: skip
-
-
-def _equivalence(target: Target) -> str:
-    if isinstance(target.equivalence, str):
-        return target.equivalence
-    return facts(target.equivalence) or "abs 0, rel 0"
 
 
 def _pass(step: PassDoc) -> str:

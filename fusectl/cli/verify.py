@@ -11,7 +11,7 @@ from fusectl.cli.output import write, write_lines
 from fusectl.cli.progress import progress
 
 if TYPE_CHECKING:
-    from fusectl.report.verification import Demand
+    from fusectl.tables.target_schema import Demand
 
 FOUND = 1
 
@@ -28,8 +28,9 @@ FOUND = 1
 )
 @click.option(
     "--equivalence",
-    type=click.Choice(["bitwise", "bound"]),
-    help="What has to hold of programs: equal bits, or only the target's bound.",
+    type=click.Choice(["bitwise", "bound", "reassociate"]),
+    help="What has to hold: equal bits; the target's bound, from the graph as written; or from the "
+    "real-number formula, so that sums and roundings may move.",
 )
 @click.option(
     "--time", "timed", is_flag=True, help="Measure how long both sides take in the runtime."

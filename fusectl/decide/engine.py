@@ -70,8 +70,9 @@ def decide(
 ) -> list[Run]:
     """Decide every candidate of every scope."""
     options = options or Options()
-    if not options.equivalence and target.equivalence == "exact":
-        options = replace(options, equivalence="exact")
+    asked = options.equivalence or target.equivalence.ask
+    # Nothing else is the matter of a decision: what is bounded is measured.
+    options = replace(options, equivalence="bitwise" if asked == "bitwise" else "")
     overlays: dict[int, Overlay] = {}
     runs = []
     for view in model.graphs:

@@ -18,8 +18,9 @@ class Chain:
     """One node of the graph, with what a fusion put behind it.
 
     ``node`` is the first, whose attributes hold, ``inputs`` are its own; ``bias`` is the value
-    that the accumulators start with, ``post`` the function's node; ``path`` is what the target
-    states about the last fusion; ``order`` places it among the others.
+    that is added to its sum, ``rounds``: to the rounded sum, as the nodes apart do; ``post`` is the
+    function's node; ``path`` is what the target states about the last fusion; ``order`` places it
+    among the others.
     """
 
     op: str
@@ -29,6 +30,7 @@ class Chain:
     nodes: tuple[Node, ...]
     order: int
     bias: str = ""
+    rounds: bool = False
     post: Node | None = None
     path: PathDoc | None = None
 
@@ -55,7 +57,7 @@ def extended(base: Chain, found: Candidate) -> Chain:
     whole = replace(base, outputs=consumer.outputs, nodes=nodes, path=found.path)
     if takes == "bias" and not base.bias:
         others = [v for slot, v in enumerate(consumer.inputs) if slot != found.slot and v]
-        return replace(whole, bias=others[0])
+        return replace(whole, bias=others[0], rounds=found.numerics == "exact")
     if takes == "post" and base.post is None:
         return replace(whole, post=consumer.node)
     raise Unlowerable(f"there is no program for what {found.rule.id} makes of {base.node.label}")

@@ -161,10 +161,9 @@ class _Sum:
         first = tile.k[0] == 0
         last = tile.k[1] == self.regions.extents[3]
         mask = self._mask(tile)
-        scaled = self.job.alpha != 1.0
         if line.does == "load":
             if line.operand in self.operands and (
-                line.operand != "c" or (last if scaled else first)
+                line.operand != "c" or (last if self.job.late else first)
             ):
                 self._load(line, tile, mask)
         elif line.does == "start":
@@ -175,7 +174,7 @@ class _Sum:
         elif line.does == "partial" and not last:
             self._emit(line, (self._near("acc", tile),), "p", tile, mask)
         elif line.does == "finish" and last:
-            names = ["acc", "c"] if scaled and "c" in self.operands else ["acc"]
+            names = ["acc", "c"] if self.job.late and "c" in self.operands else ["acc"]
             self._emit(line, tuple(self._near(o, tile) for o in names), "y", tile, mask)
         elif line.does == "store" and last:
             far = self.regions.y(tile, self.operands["y"])
@@ -186,7 +185,7 @@ class _Sum:
         source: tuple[Region, ...] = ()
         if not first:
             source = (self._near("p", tile),)
-        elif "c" in self.operands and self.job.alpha == 1.0:
+        elif "c" in self.operands and not self.job.late:
             source = (self._near("c", tile),)
         self._emit(line, source, "acc", tile, mask)
 

@@ -28,7 +28,8 @@ class Job:
 
     ``kind`` is that of its template; ``sizes`` those of a product or convolution, ``tiling`` its
     cut; ``coded`` the encoding that a conversion reads or writes, or in which the
-    post-processing writes its result.
+    post-processing writes its result; ``between`` the one to which the sum is rounded before
+    operand c is added.
     """
 
     kind: str
@@ -42,6 +43,12 @@ class Job:
     coded: Encoding | None = None
     alpha: float = 1.0
     beta: float = 1.0
+    between: Encoding | None = None
+
+    @property
+    def late(self) -> bool:
+        """Whether operand c is added to the finished sum, not what the accumulators start with."""
+        return self.alpha != 1.0 or self.between is not None
 
 
 @dataclass(frozen=True, slots=True)

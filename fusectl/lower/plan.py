@@ -171,6 +171,7 @@ class Planner:
             self._activation(link.post, link) if link.post is not None else None,
             alpha=self._attribute(link.node, "alpha", 1.0) if gemm else 1.0,
             beta=self._attribute(link.node, "beta", 1.0) if gemm and not link.bias else 1.0,
+            between=Encoding(self.values.held(made)) if link.rounds else None,
         )
 
     def _bias_fits(self, bias: str, b: str, sizes: Product) -> bool:

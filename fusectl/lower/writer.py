@@ -157,6 +157,7 @@ class Writer:
                 post,
                 job.alpha,
                 job.beta,
+                job.between,
             )
         )
         return name

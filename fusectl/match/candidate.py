@@ -125,6 +125,12 @@ class Candidate:
         return tuple(sorted(found, key=found.__getitem__))
 
     @property
+    def numerics(self) -> str:
+        """Whether the fused form keeps the bits: ``exact`` or ``bounded``."""
+        stated = self.path.numerics if self.path is not None else ""
+        return stated or self.rule.numerics
+
+    @property
     def told_value(self) -> str:
         """The value to tell: of an operator that a quantiser joined, the one before it."""
         core = self.producer.group.core

@@ -104,7 +104,8 @@ class Descriptor(Record, frozen=True, gc=False):
     ``nodes`` are the nodes of the model that it computes, ``reads`` and ``writes`` the values.
     ``alpha`` and ``beta`` scale the sum and the bias; ``encoding`` is the one of the result where
     there is no post-processing. ``operator`` is the operator that computes, ``uses`` counts how
-    often the model calls it.
+    often the model calls it. ``between``: the encoding to which the sum is rounded before the bias
+    is added; without it the bias is part of the sum.
     """
 
     id: str
@@ -118,6 +119,7 @@ class Descriptor(Record, frozen=True, gc=False):
     post: Post | None = None
     alpha: float = 1.0
     beta: float = 1.0
+    between: Encoding | None = None
 
 
 class Address(Record, frozen=True, gc=False):

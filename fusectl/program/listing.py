@@ -76,7 +76,9 @@ def descriptor_lines(call: Descriptor) -> Iterator[str]:
     yield f"{call.id:<4}{call.operator} {' + '.join(call.nodes)}: {made} <- {reads}"
     sizes = _sizes(call)
     if sizes:
-        yield f"    {sizes}"
+        rounded = encoding(call.between) if call.between is not None else ""
+        added = f", rounded to {rounded}, then the bias is added" if rounded else ""
+        yield f"    {sizes}{added}"
     if call.post is not None:
         yield f"    {_post(call.post)}"
 

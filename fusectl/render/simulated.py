@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
+from fusectl.render.equivalence import asked, standing
 from fusectl.render.witness import sentence
 from fusectl.render.wording import count
 from fusectl.report.verification import Checked, EpilogueProof, Simulated, Verification
@@ -48,6 +49,9 @@ def _decision(checked: Checked, found: Simulated) -> Iterator[str]:
         yield f"  FAIL: {checked.why}"
     if found.groups:
         yield f"  {_bits(found)}"
+        if found.different and checked.formula is not None:
+            yield f"  {standing(checked.formula)}"
+        yield f"  {asked(checked)}"
         counts = ", ".join(f"{g.inputs} {_PLACES[g.group]}" for g in found.groups)
         yield f"  inputs: {counts}"
         worst = max(found.groups, key=lambda g: inf if g.worst is None else g.worst)
@@ -63,8 +67,7 @@ def _bits(found: Simulated) -> str:
     if not found.different:
         return "agrees bit by bit"
     places = ", ".join(f"{g.different} {_PLACES[g.group]}" for g in found.groups if g.different)
-    told = "" if found.demands == "bitwise" else "; held to the bound alone"
-    return f"does not agree bit by bit: {places}{told}"
+    return f"does not agree bit by bit: {places}"
 
 
 def _proof(proof: EpilogueProof) -> str:
@@ -88,3 +91,5 @@ def _whole(whole: Checked) -> Iterator[str]:
     yield f"the whole program, end to end: {said[whole.outcome]}"
     if whole.witness is not None and whole.witness.absolute:
         yield f"  worst: {sentence(whole.witness)}"
+        if whole.formula is not None:
+            yield f"  {standing(whole.formula)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fusectl.render.equivalence import asked_for, standing, summary
 from fusectl.render.simulated import simulated_lines
 from fusectl.render.witness import sentence
 from fusectl.report.verification import Checked, Times, Verification, Witness
@@ -19,11 +20,15 @@ def verification_lines(found: Verification) -> Iterator[str]:
     nodes = found.nodes
     ran = [c for c in nodes if c.outcome in ("pass", "fail")]
     yield f"{found.model.path}: {len(nodes)} fused, run by {found.runtime}"
+    if found.whole.demands != "bound":
+        yield asked_for(found.whole.demands)
     codes = f"{found.codes} code{'' if found.codes == 1 else 's'}"
     absolute = f" or {found.absolute:g}" if found.absolute else ""
     yield f"allowed: {found.relative:g} relative{absolute} in float32, {codes} in whole numbers"
     if ran or not nodes:
         yield f"{sum(c.outcome == 'pass' for c in ran)} of {len(ran)} agree"
+        if ran:
+            yield summary(ran)
     else:
         yield "none of them was run by itself"
     failed = [c for c in nodes if c.outcome == "fail"]
@@ -82,6 +87,8 @@ def _failure(checked: Checked) -> Iterator[str]:
     yield f"  FAIL {_named(checked)}: {checked.why}"
     if checked.witness is not None:
         yield f"       {sentence(checked.witness)}"
+    if checked.formula is not None and "bitwise" not in checked.held:
+        yield f"       {standing(checked.formula)}"
 
 
 def _named(checked: Checked) -> str:
@@ -100,3 +107,5 @@ def _whole(whole: Checked) -> Iterator[str]:
         "told": f"not judged, {whole.why}",
     }
     yield f"the whole model: {said[whole.outcome]}{told}"
+    if whole.formula is not None and "bitwise" not in whole.held:
+        yield f"  {standing(whole.formula)}"

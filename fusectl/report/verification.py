@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from fusectl.report.types import Edge, ModelRef, Record, TargetRef, Tool
+from fusectl.tables.target_schema import Demand
 
 VERIFICATION_SCHEMA = "fusectl.verification/1"
 Outcome = Literal["pass", "fail", "told", "not run"]
-Demand = Literal["bitwise", "bound"]
-"""What has to hold of programs: equal bits and the target's bound, or the bound alone."""
 
 
 class Witness(Record, frozen=True, gc=False):
@@ -58,6 +57,23 @@ class EpilogueProof(Record, frozen=True, gc=False):
     beyond: int
 
 
+class FromFormula(Record, frozen=True, gc=False):
+    """Distances from the real-number formula: what the nodes would compute without any rounding.
+
+    ``written`` and ``fused`` are the largest absolute distances of the graph as written and of the
+    fused form, None where one of them is no finite number; ``closer`` and ``farther`` count
+    elements in which the fused form is; ``beyond`` those in which it is farther than the graph as
+    written and than the bound. Of codes, distances are in the numbers that they stand for where
+    the target runs programs, else in codes.
+    """
+
+    written: float | None
+    fused: float | None
+    closer: int
+    farther: int
+    beyond: int
+
+
 class Simulated(Record, frozen=True, gc=False):
     """What the simulator found about one decision. ``decision`` is its id in the report.
 
@@ -66,7 +82,6 @@ class Simulated(Record, frozen=True, gc=False):
 
     decision: str
     edge: Edge
-    demands: Demand
     groups: tuple[InputGroup, ...]
     proof: EpilogueProof | None
 
@@ -101,8 +116,9 @@ class Checked(Record, frozen=True, gc=False):
     """A fused node, or the model as a whole, held against what it replaces.
 
     ``told``: measured and not judged. ``why`` says what failed, or why nothing was run.
-    ``simulated`` is set for a decision whose program was run by the target's simulator, ``timing``
-    where both sides were timed.
+    ``demands`` is what had to hold, ``held`` all that did; ``formula`` is None where none is known
+    of a node. ``simulated`` is set for a decision whose program was run by the target's simulator,
+    ``timing`` where both sides were timed.
     """
 
     name: str
@@ -111,6 +127,9 @@ class Checked(Record, frozen=True, gc=False):
     outcome: Outcome
     why: str
     witness: Witness | None
+    demands: Demand = "bound"
+    held: tuple[Demand, ...] = ()
+    formula: FromFormula | None = None
     simulated: Simulated | None = None
     timing: Timing | None = None
 

@@ -142,11 +142,14 @@ class Machine:
             acc[...] = 0
             return
         source = instruction.reads[0]
-        start = self._tile(source)
-        if len(source.view) == 1:
-            start = start.reshape((1, -1, *(1,) * (acc.ndim - 2)))
+        start = self._along(source, acc)
         beta = np.float32(call.beta if call is not None and len(source.view) < acc.ndim else 1.0)
         acc[...] = beta * start if beta != 1 else start
+
+    def _along(self, source: Region, sums: F32) -> F32:
+        """Return a tile of partial sums or of a bias, whose one axis is that of the channels."""
+        numbers = self._tile(source)
+        return numbers.reshape((1, -1, *(1,) * (sums.ndim - 2))) if numbers.ndim == 1 else numbers
 
     def _multiply(self, instruction: Instruction, call: Descriptor | None) -> None:
         x, w, _ = instruction.reads
@@ -171,10 +174,12 @@ class Machine:
 
     def _finish(self, instruction: Instruction, call: Descriptor | None) -> None:
         sums = self._tile(instruction.reads[0])
-        if call is not None and call.alpha != 1.0:
+        if call is not None and (call.alpha != 1.0 or call.between is not None):
             sums = np.asarray(np.float32(call.alpha) * sums, np.float32)
+            if call.between is not None:
+                sums = units.decode(units.encode(sums, call.between), call.between)
             if len(instruction.reads) > 1:
-                bias = self._tile(instruction.reads[1])
+                bias = self._along(instruction.reads[1], sums)
                 sums = np.asarray(sums + np.float32(call.beta) * bias, np.float32)
         self._leave(sums, instruction.writes[0], call)
 

@@ -9,6 +9,15 @@ from fusectl.errors import Span
 from fusectl.tables.schema import Range, Require, Text, Where, Writes
 from fusectl.yamlsrc.reader import Spanned
 
+Demand = Literal["bitwise", "bound", "reassociate"]
+"""What has to hold, the strictest first.
+
+``bitwise``: equal bits, and the bound. ``bound``: no farther from the graph as written than the
+target says. ``reassociate``: sums in another order and roundings at other places are allowed, so
+no farther from the real-number formula than the graph as written is, or than the bound.
+"""
+DEMANDS: tuple[Demand, ...] = ("bitwise", "bound", "reassociate")
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionUse:
@@ -92,10 +101,14 @@ class Profit:
 
 @dataclass(frozen=True, slots=True)
 class PathDoc:
-    """What a target can do with one rule. Nothing that is not stated is supported."""
+    """What a target can do with one rule. Nothing that is not stated is supported.
+
+    ``numerics``: whether the target's fused form keeps the bits, where it is not as the rule says.
+    """
 
     span: Span
     source: str = ""
+    numerics: Literal["exact", "bounded", ""] = ""
     producers: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
     only: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -215,11 +228,16 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How far a fused result may lie from the unfused one, per decision."""
+class Equivalence:
+    """How far a fused result may lie from the unfused one, per decision, and what has to hold.
+
+    ``ask`` for ``bitwise`` refuses fusions that do not keep the bits. Where nothing is asked for,
+    the bits count where a fusion keeps them, and the two numbers everywhere.
+    """
 
     abs: float = 0.0
     rel: float = 0.0
+    ask: Demand | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +287,7 @@ class TargetDoc:
     version: str = "1"
     extends: Text | None = None
     audit: AuditDoc | None = None
-    equivalence: Tolerance | Literal["exact"] | None = None
+    equivalence: Equivalence | Literal["bitwise", "reassociate"] | None = None
     memory: Memory = field(default_factory=Memory)
     inline: bool = False
     follow_sizes: Literal["all", "copied"] = "all"

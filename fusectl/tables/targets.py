@@ -15,12 +15,12 @@ from fusectl.tables.rules import Checks, Rule, check_requirements
 from fusectl.tables.schedule import Schedule
 from fusectl.tables.target_schema import (
     AuditDoc,
+    Equivalence,
     Lowering,
     Memory,
     PassDoc,
     PathDoc,
     TargetDoc,
-    Tolerance,
 )
 from fusectl.tables.words import Words
 from fusectl.tables.writes import check_writes
@@ -43,7 +43,7 @@ class Target:
     id: str
     version: str
     summary: str
-    equivalence: Tolerance | str
+    equivalence: Equivalence
     memory: Memory
     passes: tuple[PassDoc, ...]
     paths: Mapping[str, PathDoc]
@@ -167,12 +167,12 @@ def resolve(
     ids = {r.id: r for r in rules}
     passes: tuple[PassDoc, ...] = ()
     paths: dict[str, PathDoc] = {}
-    memory, equivalence, audit, lowering = Memory(), None, None, None
+    memory, equivalence, audit, lowering = Memory(), Equivalence(), None, None
     for step in reversed(chain):
         passes = step.passes or passes
         paths.update(step.paths)
         memory = step.memory if step.memory != Memory() else memory
-        equivalence = step.equivalence or equivalence
+        equivalence = _stated(step, equivalence)
         audit = step.audit or audit
         lowering = step.lowering or lowering
     _check_names(doc, passes, paths, ids, problems)
@@ -193,7 +193,7 @@ def resolve(
         doc.target.value,
         doc.version,
         doc.summary,
-        equivalence or Tolerance(),
+        equivalence,
         memory,
         passes,
         paths,
@@ -205,6 +205,13 @@ def resolve(
         next((d.follow_sizes for d in chain if d.follow_sizes != "all"), "all"),
         lowering=lowering,
     )
+
+
+def _stated(doc: TargetDoc, inherited: Equivalence) -> Equivalence:
+    """Return the equivalence of a target: a word alone keeps the numbers of what it extends."""
+    if isinstance(doc.equivalence, str):
+        return replace(inherited, ask=doc.equivalence)
+    return doc.equivalence or inherited
 
 
 def _chain(

@@ -18,11 +18,14 @@ from fusectl.lower.chain import chain
 from fusectl.lower.jobs import Job, Value, Work
 from fusectl.lower.plan import Planner
 from fusectl.program import Encoding, Program
+from fusectl.report.verification import FromFormula
+from fusectl.runtime import CannotRun
 from fusectl.simulate import Machine, Trap
 from fusectl.tables.operators import Operators
-from fusectl.tables.target_schema import Tolerance
+from fusectl.tables.target_schema import DEMANDS, Demand
 from fusectl.tables.targets import Target
 from fusectl.verify.epilogue import Proof, prove
+from fusectl.verify.formula import Numbers, evaluate_formula, from_formula, joined
 from fusectl.verify.groups import CENTRE, ENDS, HALF_STEP, draw, half_steps, spread
 from fusectl.verify.host import Host
 
@@ -32,49 +35,65 @@ GROUPS = (CENTRE, ENDS, HALF_STEP)
 @dataclass(frozen=True, slots=True)
 class GroupResult:
     """One group of inputs. ``inputs``: sums that it is about; how many results differ or are too
-    far from the reference evaluator, and the largest distance."""
+    far from the reference evaluator, and the largest distance; how far both paths lie from the
+    formula."""
 
     group: str
     inputs: int
     different: int
     beyond: int
     worst: float
+    formula: FromFormula | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MachineResult:
     """What was found about one decision.
 
-    ``exact``: the two paths have to agree bit by bit; a bias that starts the accumulators rounds
-    once less and is held to the bound alone. ``proof`` is that of the epilogue given U, and
-    ``proof_beyond`` counts codes whose result is too far from the reference. ``trouble`` says why
-    nothing was found; ``trapped``: the machine could not execute a program.
+    ``proof`` is that of the epilogue given U, and ``proof_beyond`` counts codes whose result is
+    too far from the reference. ``trouble`` says why nothing was found; ``trapped``: the machine
+    could not execute a program. ``formula_trouble`` says why there is no formula to compare with.
     """
 
     decision: str
     value: str
-    exact: bool
     groups: tuple[GroupResult, ...] = ()
     proof: Proof | None = None
     proof_beyond: int = 0
     trouble: str = ""
     trapped: bool = False
+    formula_trouble: str = ""
 
     @property
-    def holds(self) -> bool:
-        """Whether nothing differs and nothing is too far."""
-        return not self.trouble and not self.wrong(self.exact)
+    def formula(self) -> FromFormula | None:
+        """How far both paths lie from the real-number formula, over all groups of inputs."""
+        return joined(g.formula for g in self.groups)
 
-    def wrong(self, bitwise: bool) -> tuple[str, ...]:
-        """Return what does not hold, in words. Without ``bitwise`` bits may differ."""
-        proof = self.proof
-        told = (
-            ("results that differ in their bits", bitwise * sum(g.different for g in self.groups)),
-            ("results beyond the bound", sum(g.beyond for g in self.groups)),
-            ("codes of U that differ", bitwise * proof.different if proof else 0),
-            ("codes of U that no sum left as", proof.possible - proof.codes if proof else 0),
-            ("codes of U beyond the bound", self.proof_beyond),
-        )
+    @property
+    def held(self) -> tuple[Demand, ...]:
+        """Every equivalence that holds, the strictest first."""
+        if self.trouble:
+            return ()
+        known = (d for d in DEMANDS if d != "reassociate" or self.formula is not None)
+        return tuple(d for d in known if not self.wrong(d))
+
+    def wrong(self, demand: Demand) -> tuple[str, ...]:
+        """Return what of an equivalence does not hold, in words."""
+        proof, formula = self.proof, self.formula
+        bitwise = demand == "bitwise"
+        told = [("codes of U that no sum left as", proof.possible - proof.codes if proof else 0)]
+        if demand == "reassociate":
+            told += [("results too far from the formula", formula.beyond if formula else 0)]
+        else:
+            told += [
+                (
+                    "results that differ in their bits",
+                    bitwise * sum(g.different for g in self.groups),
+                ),
+                ("results beyond the bound", sum(g.beyond for g in self.groups)),
+                ("codes of U that differ", bitwise * proof.different if proof else 0),
+                ("codes of U beyond the bound", self.proof_beyond),
+            ]
         return tuple(f"{what}: {number}" for what, number in told if number)
 
 
@@ -84,13 +103,12 @@ def verify_machine(
     """Yield a result for every decision of a scope that fuses."""
     planner = Planner(run.overlay, run.rulings, target, operators)
     for seed, ruling in enumerate(r for r in run.rulings if r.accepted and r.group is not None):
-        found = ruling.candidate
-        exact = found.rule.slots.takes == "post"
         try:
-            yield _Check(ruling, planner, target, seed).result(exact, groups)
+            yield _Check(ruling, planner, target, seed).result(groups)
         except (Unlowerable, Unreadable, Trap) as error:
             trapped = isinstance(error, Trap)
-            yield MachineResult(ruling.id, found.value, exact, trouble=str(error), trapped=trapped)
+            value = ruling.candidate.value
+            yield MachineResult(ruling.id, value, trouble=str(error), trapped=trapped)
 
 
 class _Check:
@@ -116,16 +134,26 @@ class _Check:
         self.nodes = [*ruling.nodes, *(n for c in behind for n in c.nodes)]
         self.output = self.fused.jobs[-1].writes[0]
         self.coded = self.fused.jobs[-1].coded
+        quantised = self.coded is not None and self.coded.scale is not None
+        # What is compared are numbers: those that a quantiser gets, as far as its codes reach.
+        self.last = ruling.candidate.consumer.outputs[0] if quantised else self.output
+        self.formula_trouble = ""
 
-    def result(self, exact: bool, groups: tuple[str, ...]) -> MachineResult:
-        value = self.ruling.candidate.value
+    def result(self, groups: tuple[str, ...]) -> MachineResult:
         found = tuple(self._group(g) for g in groups)
         job: Job = self.fused.jobs[0]
-        if job.activation is None:
-            return MachineResult(self.ruling.id, value, exact, found)
-        proof = prove(job.activation, job.coded, self.target)
-        beyond = self._epilogue_beyond(proof, job.coded)
-        return MachineResult(self.ruling.id, value, exact, found, proof, beyond)
+        proof, beyond = None, 0
+        if job.activation is not None:
+            proof = prove(job.activation, job.coded, self.target)
+            beyond = self._epilogue_beyond(proof, job.coded)
+        return MachineResult(
+            self.ruling.id,
+            self.ruling.candidate.value,
+            found,
+            proof,
+            beyond,
+            formula_trouble=self.formula_trouble,
+        )
 
     def _feeds(self) -> dict[str, Array]:
         made: dict[str, Array] = {}
@@ -156,7 +184,23 @@ class _Check:
         width = fused.dtype.itemsize
         bits = fused.view(np.uint8).reshape(-1, width) != apart.view(np.uint8).reshape(-1, width)
         beyond, worst = self._beyond(fused, feeds)
-        return GroupResult(group, count, int(bits.any(axis=1).sum()), beyond, worst)
+        formula = self._from_formula(fused, apart, feeds)
+        return GroupResult(group, count, int(bits.any(axis=1).sum()), beyond, worst, formula)
+
+    def _from_formula(
+        self, fused: Array, apart: Array, feeds: dict[str, Array]
+    ) -> FromFormula | None:
+        """Compare both paths with the formula. None, with a reason, where there is none."""
+        try:
+            made = evaluate_formula(self.nodes, feeds, self.last, self.overlay)
+        except (CannotRun, Unreadable) as error:
+            self.formula_trouble = str(error)
+            return None
+        exact, slack = _clipped(np.asarray(made, np.float64).reshape(-1), self.coded)
+        finite = np.abs(exact) <= _LARGEST
+        bound = self._bound(exact, slack)[finite]
+        was, now = (_numbers(a, self.coded)[finite] for a in (apart, fused))
+        return from_formula(exact[finite], was, now, bound)
 
     def _sums(self, feeds: dict[str, Array]) -> Array:
         """Return what the product alone makes of the inputs."""
@@ -180,32 +224,26 @@ class _Check:
     def _beyond(self, made: Array, feeds: dict[str, Array]) -> tuple[int, float]:
         """Compare with the reference evaluator, which computes in single precision at least."""
         wide = {n: a.astype(np.float32) if a.dtype == np.float16 else a for n, a in feeds.items()}
-        quantised = self.coded is not None and self.coded.scale is not None
-        last = self.ruling.candidate.consumer.outputs[0] if quantised else self.output
         for node in self.nodes:
-            if last in wide:
+            if self.last in wide:
                 break
             wide |= _wide(evaluate_node(node, _named(node, wide, self.overlay), self.overlay.view))
-        return self._too_far(made, wide[last], self.coded)
+        return self._too_far(made, wide[self.last], self.coded)
 
     def _too_far(self, made: Array, reference: Array, coded: Encoding | None) -> tuple[int, float]:
-        exact = reference.astype(np.float64).reshape(-1)
-        numbers = made.astype(np.float64).reshape(-1)
-        slack = 0.0
-        if coded is not None and coded.scale is not None:
-            numbers = (numbers - coded.zero_point) * coded.scale
-            low, high = ((c - coded.zero_point) * coded.scale for c in _LIMITS[coded.dtype])
-            exact, slack = np.clip(exact, low, high), coded.scale / 2
+        exact, slack = _clipped(reference.astype(np.float64).reshape(-1), coded)
         with np.errstate(invalid="ignore"):
-            far = np.abs(numbers - exact)
+            far = np.abs(_numbers(made, coded) - exact)
         # No number where the reference has one is as far off as can be.
         far[np.isnan(far)] = np.inf
-        bound = self.target.equivalence
-        limit = bound if isinstance(bound, Tolerance) else Tolerance()
         # What half precision cannot hold is infinite in the machine, and no matter of the fusion.
         finite = np.abs(exact) <= _LARGEST
-        beyond = (far > limit.abs + limit.rel * np.abs(exact) + slack) & finite
+        beyond = (far > self._bound(exact, slack)) & finite
         return int(beyond.sum()), float(np.max(far, where=finite, initial=0.0))
+
+    def _bound(self, exact: Numbers, slack: float) -> Numbers:
+        limit = self.target.equivalence
+        return np.asarray(limit.abs + limit.rel * np.abs(exact) + slack, np.float64)
 
     def _epilogue_beyond(self, proof: Proof, coded: Encoding | None) -> int:
         node = self.ruling.candidate.consumer.node
@@ -219,6 +257,22 @@ class _Check:
 
 _LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 _LARGEST = 65504.0
+
+
+def _numbers(made: Array, coded: Encoding | None) -> Numbers:
+    """Return the numbers that results stand for."""
+    numbers = made.astype(np.float64).reshape(-1)
+    if coded is None or coded.scale is None:
+        return numbers
+    return np.asarray((numbers - coded.zero_point) * coded.scale, np.float64)
+
+
+def _clipped(exact: Numbers, coded: Encoding | None) -> tuple[Numbers, float]:
+    """Return numbers as far as the codes of a result reach, and half a step of them."""
+    if coded is None or coded.scale is None:
+        return exact, 0.0
+    low, high = ((c - coded.zero_point) * coded.scale for c in _LIMITS[coded.dtype])
+    return np.clip(exact, low, high), coded.scale / 2
 
 
 def _held(array: Array, value: Value) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 
 from fusectl import __version__
@@ -18,18 +18,20 @@ from fusectl.report.types import Edge, ModelRef, NodeRef, StepRecord, TargetRef,
 from fusectl.report.verification import (
     VERIFICATION_SCHEMA,
     Checked,
-    Demand,
     EpilogueProof,
+    FromFormula,
     InputGroup,
     Outcome,
     Simulated,
     Verification,
     Witness,
 )
+from fusectl.runtime import CannotRun
 from fusectl.runtime.session import Array
 from fusectl.simulate import Trap, simulate
-from fusectl.tables.target_schema import Tolerance
+from fusectl.tables.target_schema import DEMANDS, Demand
 from fusectl.verify.compare import distance, witness
+from fusectl.verify.formula import formula_of_file, outputs_from_formula
 from fusectl.verify.groups import draw
 from fusectl.verify.host import Host, constants
 from fusectl.verify.machine import MachineResult, verify_machine
@@ -47,18 +49,18 @@ def verify_programs(
 ) -> Verification:
     """Run the program of every decision against those of its nodes, then the whole main graph.
 
-    ``demand`` says what has to hold of all; None: equal bits where the two round alike, and the
-    target's bound everywhere.
+    ``demand`` says what has to hold of all; None: what the target asks for, else equal bits where
+    the fused form keeps them, and the target's bound everywhere.
     """
+    demand = demand or found.target.equivalence.ask or None
     main, *inner = found.runs
     nodes = [*_decisions(main, found, demand, progress)]
     for run in inner:
-        results = (MachineResult(r.id, "", _alike(r), trouble=_INNER) for r in _accepted(run))
+        results = (MachineResult(r.id, "", trouble=_INNER) for r in _accepted(run))
         nodes += map(_checked, _accepted(run), results, _demands(run, demand))
     if progress is not None:
         progress("the whole program")
-    bound = found.target.equivalence
-    limit = bound if isinstance(bound, Tolerance) else Tolerance()
+    limit = found.target.equivalence
     model, target = found.loaded, found.target
     return Verification(
         VERIFICATION_SCHEMA,
@@ -81,7 +83,7 @@ def _accepted(run: Run) -> list[Ruling]:
 
 def _alike(ruling: Ruling) -> bool:
     """Tell whether the fused form rounds as the nodes apart do."""
-    return ruling.candidate.rule.slots.takes == "post"
+    return ruling.candidate.numerics == "exact"
 
 
 def _demands(run: Run, demand: Demand | None) -> Iterator[Demand]:
@@ -99,7 +101,7 @@ def _decisions(
             name = ruling.candidate.told_consumer.label
             progress(f"{name}, decision {number + 1} of {len(rulings)}")
         if ruling.group is None:
-            result = MachineResult(ruling.id, "", _alike(ruling), trouble="it makes no call")
+            result = MachineResult(ruling.id, "", trouble="it makes no call")
         else:
             result = next(results)
         yield _checked(ruling, result, demands)
@@ -116,7 +118,6 @@ def _checked(ruling: Ruling, result: MachineResult, demands: Demand) -> Checked:
     simulated = Simulated(
         ruling.id,
         Edge(found.told_value, producer, consumer),
-        demands,
         tuple(groups),
         EpilogueProof(proof.codes, proof.possible, proof.different, result.proof_beyond)
         if proof is not None
@@ -124,7 +125,18 @@ def _checked(ruling: Ruling, result: MachineResult, demands: Demand) -> Checked:
     )
     outcome, why = _outcome(result, demands)
     name, rules = consumer.label, (found.rule.id,)
-    return Checked(name, consumer.op_type, rules, outcome, why, None, simulated)
+    return Checked(
+        name,
+        consumer.op_type,
+        rules,
+        outcome,
+        why,
+        None,
+        demands,
+        result.held,
+        result.formula,
+        simulated,
+    )
 
 
 def _node(node: Node, view: GraphView) -> NodeRef:
@@ -138,7 +150,9 @@ def _outcome(result: MachineResult, demands: Demand) -> tuple[Outcome, str]:
         return "fail", f"the machine cannot execute the program: {result.trouble}"
     if result.trouble:
         return "not run", result.trouble
-    wrong = result.wrong(demands == "bitwise")
+    if demands == "reassociate" and result.formula is None:
+        return "not run", f"there is no formula to compare with: {result.formula_trouble}"
+    wrong = result.wrong(demands)
     return ("fail" if wrong else "pass"), ", ".join(wrong)
 
 
@@ -146,29 +160,55 @@ def _outcome(result: MachineResult, demands: Demand) -> tuple[Outcome, str]:
 class _Ends:
     """Two programs from inputs to outputs: outputs that differ, the worst element, by chance?
 
-    ``wrong`` is what a validator found in one of them; then nothing was run.
+    ``expected`` are the outputs of the one with less fused. ``wrong`` is what a validator found in
+    one of them; then nothing was run.
     """
 
     different: list[str]
     worst: Witness | None
     random: bool
     wrong: str = ""
+    feeds: dict[str, Array] = field(default_factory=dict)
+    expected: dict[str, Array] = field(default_factory=dict)
+    actual: dict[str, Array] = field(default_factory=dict)
 
 
 def _whole(found: Decided, demands: list[Demand]) -> Checked:
     """Run the programs of the main graph from its inputs to its outputs."""
     outcome: Outcome
-    outcome, why, worst = "not run", _NOTHING, None
+    outcome, why, worst, formula = "not run", _NOTHING, None, None
     if demands:
         try:
             ends = _end_to_end(found, found.plain)
             worst = ends.worst
             outcome, why = _judged(found, ends, demands)
+            formula = _from_formula(found, ends)
         except (Unlowerable, Unreadable) as error:
             why = str(error)
         except Trap as error:
             outcome, why = "fail", f"the machine cannot execute a program: {error}"
-    return Checked(found.loaded.path, "", (), outcome, why, worst if outcome != "not run" else None)
+    ran = outcome != "not run"
+    strictest: Demand = min(demands, key=DEMANDS.index, default="bound")
+    return Checked(
+        found.loaded.path,
+        "",
+        (),
+        outcome,
+        why,
+        worst if ran else None,
+        strictest,
+        ("bitwise",) if ran and not why else (),
+        formula if ran else None,
+    )
+
+
+def _from_formula(found: Decided, ends: _Ends) -> FromFormula | None:
+    """Compare the outputs of both programs with the model's formula; None where it has none."""
+    try:
+        exact = formula_of_file(found.loaded.path).run(ends.feeds)
+    except CannotRun:
+        return None
+    return outputs_from_formula(exact, ends.expected, ends.actual)
 
 
 def _judged(found: Decided, ends: _Ends, demands: list[Demand]) -> tuple[Outcome, str]:
@@ -216,7 +256,7 @@ def _end_to_end(found: Decided, other: Run) -> _Ends:
     far = ((distance(expected[name], actual[name]), name) for name in expected)
     worst = max(far, key=lambda f: f[0].relative, default=None)
     told = witness(worst[1], worst[0], "random") if worst is not None else None
-    return _Ends(different, told, random)
+    return _Ends(different, told, random, "", feeds, expected, actual)
 
 
 def _run(program: Program, run: Run, feeds: dict[str, Array]) -> dict[str, Array]:

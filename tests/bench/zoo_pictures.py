@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import Any
 
@@ -16,8 +17,12 @@ _OPERATORS = library.Library("torchvision", "FRAGMENT")
 def provide_operators() -> None:
     """Declare the two operators that torchvision's Python part asks for.
 
-    Its compiled part may not fit the torch that is installed; nothing here runs it.
+    Its compiled part, which declares them too, may be missing or not fit the torch that is
+    installed; nothing here runs it.
     """
+    with contextlib.suppress(Exception):
+        importlib.import_module("torchvision")
+        return
     for name in ("nms", "qnms"):
         if not hasattr(torch.ops.torchvision, name):
             _OPERATORS.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")

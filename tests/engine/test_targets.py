@@ -75,12 +75,12 @@ def test_passes_take_the_place_of_the_inherited_ones(tmp_path: Path) -> None:
 
 def test_three_generations(tmp_path: Path) -> None:
     child = "target: child\nsummary: s\nextends: base\nmemory: {on_chip: 2KiB}\n"
-    grandchild = "target: grandchild\nsummary: s\nextends: child\nequivalence: exact\n"
+    grandchild = "target: grandchild\nsummary: s\nextends: child\nequivalence: bitwise\n"
     found = catalog(tmp_path, base=BASE, child=child, grandchild=grandchild).target("grandchild")
     assert found.extends == ("child", "base")
     assert found.memory.on_chip is not None
     assert found.memory.on_chip.value == "2KiB"
-    assert found.equivalence == "exact"
+    assert found.equivalence.ask == "bitwise"
     assert len(found.passes) == 2
 
 

@@ -15,6 +15,7 @@ from fusectl.lower import lower_run
 from fusectl.program import Program
 from fusectl.tables import Catalog, Target
 
+RULES = Path(__file__).resolve().parents[2] / "rules"
 HEAD = '<ir_version: 9, opset_import: ["" : 20]>\n'
 Array = npt.NDArray[np.generic]
 
@@ -27,6 +28,16 @@ def catalog() -> Catalog:
 @cache
 def machine(target: str = "lut-npu") -> Target:
     return catalog().target(target)
+
+
+def accumulating(folder: Path) -> Path:
+    """The same machine with a path that does not claim the bits: a bias starts the accumulators."""
+    text = (RULES / "targets" / "lut-npu.yaml").read_text(encoding="utf-8")
+    claim = "    numerics: exact\n"
+    assert text.count(claim) == 1
+    place = folder / "accumulating.yaml"
+    place.write_text(text.replace(claim, "").replace("lut-npu", "accumulating"), encoding="utf-8")
+    return place
 
 
 def functions(target: Target) -> frozenset[str]:

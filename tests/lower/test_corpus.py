@@ -25,4 +25,4 @@ def test_real_models(name: str) -> None:
     assert checked(path) is not None
     target = machine()
     results = list(verify_machine(decided(path, target), target, catalog().operators))
-    assert [r for r in results if not r.holds] == []
+    assert [r for r in results if "bitwise" not in r.held] == []

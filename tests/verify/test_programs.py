@@ -12,17 +12,19 @@ import pytest
 
 import fusectl
 from fusectl.decide import Run
+from fusectl.errors import UsageError
 from fusectl.lower import lower_run
 from fusectl.program import Encoding, Header, Post, Program
 from fusectl.report.schema import schemas
-from fusectl.report.verification import Checked, Demand, Verification
+from fusectl.report.verification import Checked, FromFormula, Verification
 from fusectl.simulate import units
 from fusectl.tables import Target
 from fusectl.tables.operators import Operators
+from fusectl.tables.target_schema import Demand
 from fusectl.verify.epilogue import Proof
 from fusectl.verify.groups import CENTRE
 from fusectl.verify.machine import GroupResult, MachineResult
-from tests.lower.build import HEAD
+from tests.lower.build import HEAD, accumulating
 from tests.run_cli import Outcome
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -54,8 +56,10 @@ def save(folder: Path, text: str) -> Path:
     return path
 
 
-def found(path: Path, equivalence: Demand | None = None) -> tuple[Verification, dict[str, Checked]]:
-    result = fusectl.verify_fusions(path, "lut-npu", equivalence=equivalence)
+def found(
+    path: Path, equivalence: Demand | None = None, target: str | Path = "lut-npu"
+) -> tuple[Verification, dict[str, Checked]]:
+    result = fusectl.verify_fusions(path, str(target), equivalence=equivalence)
     return result, {c.name: c for c in result.nodes}
 
 
@@ -78,9 +82,11 @@ def test_a_decision_in_plain_words(cli: Cli) -> None:
     first, *lines = decision.splitlines()
     assert first == "mm (MatMul) -> act (Sigmoid) by matmul-activation"
     assert lines[0] == "  agrees bit by bit"
-    assert lines[1] == "  inputs: 512 in the centre, 512 at the ends, 16 at half-steps"
-    assert lines[2].endswith("within the bound")
-    assert lines[3] == "  proof of the epilogue given U: 63490 codes, 0 differ"
+    asked = "  asked for: bitwise (equal bits); holds: bitwise, bound, reassociate"
+    assert lines[1] == asked
+    assert lines[2] == "  inputs: 512 in the centre, 512 at the ends, 16 at half-steps"
+    assert lines[3].endswith("within the bound")
+    assert lines[4] == "  proof of the epilogue given U: 63490 codes, 0 differ"
     assert whole == "the whole program, end to end: agrees bit by bit\n"
 
 
@@ -92,11 +98,11 @@ def test_several_decisions_as_json(cli: Cli, tmp_path: Path) -> None:
     jsonschema.validate(record, schemas()["verification"])
     nodes = {n["name"]: n for n in record["nodes"]}
     assert [n["outcome"] for n in record["nodes"]] == ["pass"] * 3
-    assert {name: n["simulated"]["demands"] for name, n in nodes.items()} == {
-        "add": "bound",
-        "act": "bitwise",
-        "tanh": "bitwise",
-    }
+    for node in nodes.values():
+        assert node["demands"] == "bitwise"
+        assert node["held"] == ["bitwise", "bound", "reassociate"]
+        assert node["formula"]["closer"] == node["formula"]["farther"] == 0
+        assert 0 < node["formula"]["fused"] == node["formula"]["written"]
     assert nodes["add"]["simulated"]["proof"] is None
     assert nodes["tanh"]["simulated"]["proof"]["codes"] == 63490
     groups = nodes["tanh"]["simulated"]["groups"]
@@ -109,32 +115,61 @@ def test_several_decisions_as_json(cli: Cli, tmp_path: Path) -> None:
 
 def test_what_has_to_hold_can_be_said(cli: Cli, tmp_path: Path) -> None:
     """A bias starts the accumulators, and the fused form rounds once less."""
-    path = save(tmp_path, SEVERAL)
-    result, nodes = found(path)
+    path, target = save(tmp_path, SEVERAL), accumulating(tmp_path)
+    result, nodes = found(path, target=target)
+    assert {n: c.demands for n, c in nodes.items()} == {
+        "add": "bound",
+        "act": "bitwise",
+        "tanh": "bitwise",
+    }
     bias = nodes["add"].simulated
     assert bias is not None
     assert bias.different > 0
     assert result.passed
     assert result.whole.outcome == "pass"
     assert result.whole.why == "bits differ in output y"
-    alone = fusectl.verify_fusions(path, "lut-npu", only=["matmul-bias"])
+    alone = fusectl.verify_fusions(path, str(target), only=["matmul-bias"])
     assert alone.whole.outcome == "told"
-    strict, nodes = found(path, "bitwise")
+    strict, nodes = found(path, "bitwise", target)
     assert [name for name, c in nodes.items() if c.outcome == "fail"] == ["add"]
     assert strict.whole.outcome == "fail"
-    assert found(path, "bound")[0].passed
-    done = cli("verify", path, "--target", "lut-npu", "--equivalence", "bitwise")
+    assert found(path, "bound", target)[0].passed
+    assert found(path, "reassociate", target)[0].passed
+    done = cli("verify", path, "--target", target, "--equivalence", "bitwise")
     assert done.code == 1
     assert f"  FAIL: results that differ in their bits: {bias.different}\n" in done.out
-    assert cli("verify", path, "--target", "lut-npu", "--equivalence", "bound").code == 0
+    assert "  closer to the real-number formula: at worst " in done.out
+    assert cli("verify", path, "--target", target, "--equivalence", "bound").code == 0
+
+
+def test_a_target_says_what_it_asks_for(cli: Cli, tmp_path: Path) -> None:
+    """In the file the word decides as the option does, which goes before it."""
+    path, target = save(tmp_path, SEVERAL), accumulating(tmp_path)
+    text = target.read_text(encoding="utf-8")
+    for word in ("bound", "reassociate"):
+        asks = text.replace("equivalence: {", f"equivalence: {{ask: {word}, ")
+        target.write_text(asks, encoding="utf-8")
+        result, nodes = found(path, target=target)
+        assert {c.demands for c in nodes.values()} == {word}
+        assert result.passed
+        assert [c.outcome for c in found(path, "bitwise", target)[1].values()].count("fail") == 1
+    target.write_text(text.replace("equivalence: {", "equivalence: {ask: bitwise, "), "utf-8")
+    refused = fusectl.explain(path, str(target))
+    assert refused.summary.reasons["inexact"] == 1
+    allowed = fusectl.explain(path, str(target), equivalence="bound")
+    assert "inexact" not in allowed.summary.reasons
+    done = cli("explain", path, "--target", target, "--equivalence", "bitwice")
+    assert done.code == 2
+    with pytest.raises(UsageError, match="unknown equivalence bitwice; did you mean bitwise"):
+        fusectl.explain(path, str(target), equivalence="bitwice")
 
 
 def test_the_whole_program_with_its_functions_apart(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bias excuses no other difference: with the bias fused in both, bits have to be equal."""
-    path = save(tmp_path, SEVERAL)
-    done = cli("verify", path, "--target", "lut-npu")
+    path, target = save(tmp_path, SEVERAL), accumulating(tmp_path)
+    done = cli("verify", path, "--target", target)
     assert (
         "\nthe whole program, end to end: agrees bit by bit with its functions apart; " in done.out
     )
@@ -144,7 +179,7 @@ def test_the_whole_program_with_its_functions_apart(
         return kept(sums * np.float32(1.001) if sums.ndim > 2 else sums, how, header, entries)
 
     monkeypatch.setattr(units, "post", late)
-    result, _ = found(path)
+    result, _ = found(path, target=target)
     assert result.whole.outcome == "fail"
     assert result.whole.why.startswith("with functions alone apart, bits differ in ")
 
@@ -291,21 +326,22 @@ def test_words_and_targets_that_do_not_fit(cli: Cli) -> None:
     done = cli("verify", path, "--target", "lut-npu", "--only", "nobody")
     assert done.code == 2
     assert "'nobody' is neither a rule nor a value of the model" in done.err
-    done = cli("verify", path, "--target", "ideal", "--equivalence", "bitwise")
-    assert done.code == 2
-    assert "target ideal does not say how it runs a program (lowering)" in done.err
 
 
 def test_what_does_not_hold_is_told() -> None:
     numbers = np.zeros(1)
     groups = (GroupResult(CENTRE, 9, 2, 1, 0.5),)
-    result = MachineResult("d", "u", True, groups, Proof(7, 10, 4, numbers, numbers), 5)
-    assert result.wrong(bitwise=True) == (
+    result = MachineResult("d", "u", groups, Proof(7, 10, 4, numbers, numbers), 5)
+    assert result.wrong("bitwise") == (
+        "codes of U that no sum left as: 3",
         "results that differ in their bits: 2",
         "results beyond the bound: 1",
         "codes of U that differ: 4",
-        "codes of U that no sum left as: 3",
         "codes of U beyond the bound: 5",
     )
-    assert [w.rpartition(": ")[2] for w in result.wrong(bitwise=False)] == ["1", "3", "5"]
-    assert not result.holds
+    assert [w.rpartition(": ")[2] for w in result.wrong("bound")] == ["3", "1", "5"]
+    assert result.held == ()
+    far = (GroupResult(CENTRE, 9, 0, 0, 0.5, FromFormula(0.1, 0.2, 0, 9, 3)),)
+    result = MachineResult("d", "u", far)
+    assert result.wrong("reassociate") == ("results too far from the formula: 3",)
+    assert result.held == ("bitwise", "bound")

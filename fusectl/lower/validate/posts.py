@@ -80,11 +80,12 @@ def no_lingering_attributes(program: Program) -> Found:
 def supported_storage(program: Program) -> Found:
     """Intermediate values use supported storage types."""
     for call in program.descriptors:
-        held = call.post.intermediate if call.post is not None else None
-        if held is not None and held.dtype not in program.storage:
-            yield call.id, f"the intermediate value is held as {held.dtype}"
-        if held is not None and held.dtype.startswith(("int", "uint")) and not held.scale:
-            yield call.id, f"the intermediate value is held as {held.dtype} without a scale"
+        between = call.post.intermediate if call.post is not None else None
+        for held in filter(None, (call.between, between)):
+            if held.dtype not in program.storage:
+                yield call.id, f"the intermediate value is held as {held.dtype}"
+            if held.dtype.startswith(("int", "uint")) and not held.scale:
+                yield call.id, f"the intermediate value is held as {held.dtype} without a scale"
 
 
 @validator("no-additional-loads")
