@@ -94,7 +94,7 @@ def _from_file(
     chosen = chosen if isinstance(chosen, Target) else catalog.target(chosen)
     report = _named(explain(source, chosen, rules=catalog, progress=progress), name)
     against = Against("", line.compiler or "the compiler", "", line.level, str(path))
-    return build(report, chosen, catalog, against, lay(report, line.edges), None, ())
+    return build(report, chosen, catalog, against, lay(report, line.edges, chosen), None, ())
 
 
 class _Audit:
@@ -116,7 +116,7 @@ class _Audit:
         report = _named(report, name)
         self._tell(f"{self.runtime.title} at work")
         answer = job.wait()
-        compared = tuple(lay(report, answer.edges))
+        compared = tuple(lay(report, answer.edges, self.target))
         witness = None
         if any(c.illegal and c.scored for c in compared):
             self._tell("looking for a witness")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fusectl.audit.work import Measured
 from fusectl.report.types import Decision, NodeRef, Report
+from fusectl.tables import Target
 
 LEGALITY = frozenset({"adjacency", "users", "pattern", "numerics"})
 """Classes of reasons that make a fusion another function, on any machine."""
@@ -38,12 +39,13 @@ class Compared:
         return self.edge.fate in ("fused", "kept") and not self.edge.moves
 
 
-def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
+def lay(report: Report, edges: Iterable[Measured], target: Target) -> Iterator[Compared]:
     """Lay the decisions of a report over measured edges of the same model.
 
     An edge is predicted *fused* where an accepted decision swallows its value and holds its
-    consumer.
+    consumer. ``target`` is that of the report: what its own tables refuse proves nothing illegal.
     """
+    own = target.files
     edges = tuple(edges)
     accepted, refused = _by_edge(report)
     read = {(e.scope, e.value) for e in edges if e.fate == "kept"}
@@ -56,7 +58,7 @@ def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
         found = refused.get(key, [])
         wrong: list[Decision] = []
         if edge.fate == "fused":
-            wrong = [d for d in found if _proven_wrong(d, (edge.scope, edge.value) in read)]
+            wrong = [d for d in found if _proven_wrong(d, (edge.scope, edge.value) in read, own)]
         # Of several decisions about an edge, one that is proven right tells the most.
         yield Compared(edge, False, bool(wrong), next(iter((*wrong, *found)), None))
 
@@ -84,7 +86,7 @@ def _scope(node: NodeRef) -> tuple[tuple[str, str], ...]:
     return tuple((s.node, s.attr) if s.node else (s.function, s.call) for s in node.graph)
 
 
-def _proven_wrong(decision: Decision, read: bool) -> bool:
+def _proven_wrong(decision: Decision, read: bool, own: frozenset[str]) -> bool:
     """Tell whether a fusion is certainly another function.
 
     Barriers and near misses speak of other edges, and what is unknown proves nothing. Where
@@ -95,4 +97,7 @@ def _proven_wrong(decision: Decision, read: bool) -> bool:
     blockers = decision.blockers
     if not read and any(f.reason == "multi-user" for f in blockers):
         return False
-    return all(f.status == "fail" for f in blockers) and {f.group for f in blockers} <= LEGALITY
+    return all(
+        f.status == "fail" and f.group in LEGALITY and f.where.rpartition(":")[0] not in own
+        for f in blockers
+    )

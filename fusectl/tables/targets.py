@@ -57,6 +57,11 @@ class Target:
     lowering: Lowering | None = None
 
     @property
+    def files(self) -> frozenset[str]:
+        """The files that say what the target can do, as findings name them."""
+        return frozenset({self.span.file, *(p.span.file for p in self.paths.values())})
+
+    @property
     def on_chip(self) -> int | None:
         """The on-chip memory in bytes, or None where the target states none."""
         return size(self.memory.on_chip.value) if self.memory.on_chip else None

@@ -1,5 +1,7 @@
 """When an edge that a compiler fuses is called illegal: only what is proven wrong."""
 
+from pathlib import Path
+
 from onnx import parser
 
 from fusectl import api
@@ -17,8 +19,9 @@ def illegal(first: Fate, second: Fate) -> list[bool]:
     """Whether the edges from u to Sigmoid and to Mul are called illegal, as they are measured."""
     ends = (("Sigmoid", "s", first), ("Mul", "y", second))
     edges = [Measured("u", End("", "MatMul", "u"), End("", o, v), f) for o, v, f in ends]
-    report = api.explain(parser.parse_model(GATED), "ideal", skip=["silu"])
-    return [found.illegal for found in lay(report, edges)]
+    ideal = api.load_target("ideal")
+    report = api.explain(parser.parse_model(GATED), ideal, skip=["silu"])
+    return [found.illegal for found in lay(report, edges, ideal)]
 
 
 def test_a_value_that_is_read_must_not_be_swallowed() -> None:
@@ -31,3 +34,18 @@ def test_several_users_may_all_be_fused() -> None:
 
 def test_what_is_kept_is_never_illegal() -> None:
     assert illegal("kept", "kept") == [False, False]
+
+
+def test_what_the_target_alone_refuses_is_no_proof() -> None:
+    """A reason of a legality class that stands in the target's file is about the target."""
+    folder = Path(__file__).parents[1] / "coverage" / "data"
+    moves = api.load_target(folder / "moves-transposes.yaml")
+    report = api.explain(folder / "attribute-transposed.onnxtxt", moves)
+    (refused,) = (d for d in report.decisions if d.rule == "rmsnorm")
+    assert {f.group for f in refused.blockers} == {"pattern"}
+    ends = (refused.edge.producer, refused.edge.consumer)
+    edge = Measured(refused.edge.value, *(End("", e.op_type, e.output) for e in ends), "fused")
+    (found,) = lay(report, [edge], moves)
+    assert found.decision is refused
+    assert not found.predicted
+    assert not found.illegal

@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePath
 
 import onnx
@@ -33,6 +34,7 @@ from fusectl.audit import lay, truth
 from fusectl.audit.work import End, Measured
 from fusectl.errors import FusectlError
 from fusectl.report.types import Decision
+from fusectl.tables import Target
 from tests.bench.disputed import LEVELS, disputed
 
 Pair = tuple[str, str]
@@ -117,7 +119,7 @@ def compare(task: Task) -> list[Compared]:
     """Explain one model and lay its measured edges beside the decisions."""
     name, path, edges, target = task
     try:
-        report = api.explain(path, target)
+        report = api.explain(path, _target(target))
     except FusectlError as error:
         print(f"{name}: {error}")
         return []
@@ -132,9 +134,14 @@ def compare(task: Task) -> list[Compared]:
             found.illegal and _kinds(found.decision) <= PROVEN,
             _why(found.decision),
         )
-        for found in lay.lay(report, edges)
+        for found in lay.lay(report, edges, _target(target))
         if found.scored
     ]
+
+
+@cache
+def _target(name: str) -> Target:
+    return api.load_target(name)
 
 
 def _kinds(decision: Decision | None) -> set[tuple[str, str]]:
