@@ -43,8 +43,9 @@ def test_what_the_target_alone_refuses_is_no_proof() -> None:
     report = api.explain(folder / "attribute-transposed.onnxtxt", moves)
     (refused,) = (d for d in report.decisions if d.rule == "rmsnorm")
     assert {f.group for f in refused.blockers} == {"pattern"}
-    ends = (refused.edge.producer, refused.edge.consumer)
-    edge = Measured(refused.edge.value, *(End("", e.op_type, e.output) for e in ends), "fused")
+    value, consumer = refused.edge.value, refused.edge.consumer
+    producer = End("", refused.edge.producer.op_type, value)
+    edge = Measured(value, producer, End("", consumer.op_type, consumer.output), "fused")
     (found,) = lay(report, [edge], moves)
     assert found.decision is refused
     assert not found.predicted
