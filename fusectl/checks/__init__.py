@@ -3,6 +3,7 @@
 from fusectl.checks import (
     adjacency,
     encoding,
+    form,
     functions,
     grouping,
     legality,
@@ -21,7 +22,7 @@ from fusectl.checks.registry import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outco
 __all__ = ["ALWAYS", "CHECKS", "GROUPS", "TARGET", "Check", "Outcome", "known_names"]
 
 MODULES = (
-    adjacency, encoding, functions, grouping, legality, machine, movement, neighbours, pattern,
-    policy, shapes, state, tables, users,
+    adjacency, encoding, form, functions, grouping, legality, machine, movement, neighbours,
+    pattern, policy, shapes, state, tables, users,
 )  # fmt: skip
 """The modules whose import registers the checks that ship."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fusectl.checks.describe import dtype_now, types
+from fusectl.checks.form import differs
 from fusectl.checks.functions import function_role, function_use
 from fusectl.checks.limits import limit_outcomes
 from fusectl.checks.parameters import parameter
@@ -33,12 +34,14 @@ def path_outcome(candidate: Candidate) -> Outcome | None:
             "legal, but not on this machine: keep it, or ask what another target does",
             candidate.target.span,
         )
-    names = (producer, candidate.producer.op)
+    own = candidate.producer.op
+    # What computes something else has a path only where the table names it.
+    names = (own if differs(candidate, candidate.producer) else producer, own)
     if path.producers and not any(n in path.producers for n in names):
         return Outcome(
             "fail",
             candidate.producer.node.label,
-            f"{producer} has no path here, {_list(path.producers)} "
+            f"{names[0]} has no path here, {_list(path.producers)} "
             f"{'has' if len(path.producers) == 1 else 'have'}",
             f"express the producer as {' or '.join(path.producers)} if the target should take it",
             path.span,

@@ -41,7 +41,7 @@ class Outcome:
 
 Outcomes = Iterable[Outcome] | None
 Function = Callable[[Candidate, Args], Outcomes]
-Needs = Literal["", "barriers", "missing", "asked"]
+Needs = Literal["", "barriers", "missing", "asked", "stand-ins"]
 Concern = Callable[[Pattern, PathDoc], bool]
 
 
@@ -51,7 +51,8 @@ class Check:
 
     ``concerns`` tells from a pattern and a path alone whether there is anything to check, once for
     all candidates of them; ``needs`` names what a candidate must have for that: barriers, nodes of
-    the pattern that are missing, or something that the caller asked for. ``takes`` names the
+    the pattern that are missing, something that the caller asked for, or operators that count as
+    another one. ``takes`` names the
     arguments that ``require`` may give; one that may be left out ends in ``?``.
     """
 
@@ -73,7 +74,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 ALWAYS: tuple[str, ...] = (
     "nodes-match", "attributes", "constants", "constant-values", "operands", "outputs-unused",
-    "bounds-known", "casts-stay-floating",
+    "bounds-known", "casts-stay-floating", "nothing-beside",
     "unclaimed", "equivalence", "enabled",
 )  # fmt: skip
 """Checks that run on every candidate."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fusectl.checks.limits import holds
+from fusectl.checks.form import form_of
 from fusectl.checks.users import duplicable, other_readers
 from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
 from fusectl.match import Candidate, Role
-from fusectl.tables.target_schema import Becomes, When
+from fusectl.tables.target_schema import Becomes
 
 _QUANTIZE = "QuantizeLinear"
 
@@ -85,21 +85,6 @@ def _alike(found: Candidate, op: str) -> bool:
 def _own_op(found: Candidate, main: Role) -> str:
     named = found.rule.becomes
     return named if named not in ("", "producer", "consumer") else main.group.op
-
-
-def form_of(found: Candidate) -> Becomes:
-    """Choose what a match becomes on this target: the first form whose condition holds."""
-    for form in found.path.becomes if found.path else ():
-        if form.when is None or _applies(found, form.when):
-            return form
-    return Becomes()
-
-
-def _applies(found: Candidate, when: When) -> bool:
-    roles = ((found.role_of(value), ops) for value, ops in when.only.items())
-    return holds(found, when.rank, when.static) and all(
-        role is not None and role.op in ops for role, ops in roles
-    )
 
 
 def _inputs(found: Candidate, main: Role, gone: set[str]) -> tuple[str, ...]:

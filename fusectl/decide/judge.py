@@ -109,6 +109,7 @@ def _run(candidate: Candidate, gate: Range) -> list[Checked]:
         "" if candidate.between or recoded else "barriers",
         "" if candidate.missing else "missing",
         "" if candidate.equivalence or candidate.off else "asked",
+        "" if any(map(candidate.operators.stands_in, candidate.ops)) else "stand-ins",
     } - {""}
     _ask(candidate, own, found, absent)
     path = candidate.path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fusectl.decide.become import form_of
+from fusectl.checks.form import form_of
 from fusectl.match import Candidate
 from fusectl.tables.schema import Writes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from fusectl.decide.become import form_of
+from fusectl.checks.form import form_of
 from fusectl.decide.judge import Ruling
 from fusectl.decide.written import chosen
 from fusectl.graph.overlay import Group

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fusectl.checks.adjacency import ORDER_KEPT
-from fusectl.decide.become import form_of, fused
+from fusectl.checks.form import form_of
+from fusectl.decide.become import fused
 from fusectl.decide.engine import Run
 from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group

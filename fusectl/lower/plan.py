@@ -100,7 +100,9 @@ class Planner:
 
     def _job(self, link: Chain) -> Job:
         op = self.operators.acts_as(link.op)
-        kind = self._kinds.get(op, self._kinds.get(link.op, "host"))
+        kind = (
+            self._kinds.get(op, self._kinds.get(link.op, "host")) if self._alike(link) else "host"
+        )
         made = _MAKERS[kind](self, link, op) if kind in _MAKERS else None
         if made is not None:
             return made
@@ -113,6 +115,27 @@ class Planner:
         writes = tuple(o for o in link.outputs if o)
         reads = tuple(dict.fromkeys((*reads, *captured)))
         return Job("host", link.op, self._labels(link), reads, writes)
+
+    def _alike(self, link: Chain) -> bool:
+        """Tell whether a node computes no more than the operator that it counts as."""
+        facts = self.operators.facts.get(link.op)
+        if facts is None or not facts.acts_as:
+            return True
+        base = self.operators.facts.get(facts.acts_as)
+        more = facts.slots.keys() - (base.slots.keys() if base else set())
+        inputs, node = link.inputs, link.node
+        filled = any(
+            self._attr(node, slot.attribute)
+            if slot.input is None
+            else len(inputs) > slot.input and inputs[slot.input]
+            for slot in (facts.slots[name] for name in more)
+        )
+        plain = facts.alike
+        return (
+            plain is not None
+            and not filled
+            and all(self._attr(node, name) in (None, neutral) for name, neutral in plain.items())
+        )
 
     def _captured(self, node: Node) -> Iterable[str]:
         """Yield values that the bodies of a node read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fusectl.graph.overlay import Group, Overlay
@@ -123,6 +124,11 @@ class Candidate:
         found = {v: made[v] for v in inner if v in made}
         found |= {b.group.outputs[0]: (b.group.order, 0) for b in self.between}
         return tuple(sorted(found, key=found.__getitem__))
+
+    @property
+    def ops(self) -> Iterator[str]:
+        """The operators that play the pattern's roles."""
+        return (r.op for r in self.roles if r is not None)
 
     @property
     def numerics(self) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from fusectl.checks.form import form_of
 from fusectl.decide import Ruling
-from fusectl.decide.become import form_of
 from fusectl.decide.written import chosen, entries
 from fusectl.graph.constants import Array
 from fusectl.graph.view import Attribute

@@ -53,6 +53,7 @@ class Formula:
             if whole.functions:
                 whole = inliner.inline_local_functions(whole)
             _widen_graph(whole.graph)
+            self.nodes = len(whole.graph.node)
             self._evaluator = ReferenceEvaluator(whole, new_ops=_OPERATORS)
         except Exception as error:  # whatever it does not know, it raises in its own way
             raise CannotRun(first_line(error)) from None

@@ -52,6 +52,11 @@ class Operators:
             found.update(self._stand_ins.get(op, ()))
         return frozenset(found)
 
+    def stands_in(self, op: str) -> bool:
+        """Tell whether an operator counts as another one."""
+        facts = self.facts.get(op)
+        return facts is not None and bool(facts.acts_as)
+
     def acts_as(self, op: str) -> str:
         """Return the operator as which another one counts: FusedGemm counts as Gemm."""
         facts = self.facts.get(op)

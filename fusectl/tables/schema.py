@@ -38,6 +38,7 @@ class OperatorFacts:
     kind: Literal["product", "elementwise", "move", "other"] = "other"
     barrier: Literal["requantize", "clip", "cast", "layout", ""] = ""
     acts_as: str = ""
+    alike: dict[str, float] | None = None
     shape_like: str = ""
     same_type: bool = False
     weight: tuple[str, ...] = ()

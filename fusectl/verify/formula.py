@@ -6,7 +6,8 @@ equal to the graph. Which of the two is asked for is the user's to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,11 @@ from fusectl.runtime import CannotRun
 from fusectl.runtime.formula import Formula
 
 Numbers = npt.NDArray[np.float64]
+Outputs = Mapping[str, object]
 _LARGEST_FILE = 64 << 20
 """Bytes of a model that is computed in double precision as a whole."""
+_MOST_WORK = 1 << 20
+"""Elements of inputs and outputs, times nodes, that are computed where nobody asked for it."""
 
 
 def evaluate_formula(
@@ -44,6 +48,31 @@ def evaluate_formula(
             feeds[name] = overlay.array(real) if array is None else array
         known |= Formula(node_model(node, feeds, overlay.view)).run(feeds)
     return known[last]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Computes what results are without a rounding, within reason.
+
+    ``formula`` makes the formula when it is first needed. ``wanted``: however long that takes.
+    """
+
+    formula: Callable[[], Formula]
+    wanted: bool
+
+    def outputs(self, made: Mapping[str, Array], expected: Mapping[str, object]) -> Outputs:
+        """Return the outputs for some inputs, nothing where there is no formula.
+
+        ``expected`` is what the runtime makes of them.
+        """
+        try:
+            found = self.formula()
+            arrays = (a for a in (*made.values(), *expected.values()) if isinstance(a, np.ndarray))
+            if not self.wanted and found.nodes * sum(a.size for a in arrays) > _MOST_WORK:
+                return {}
+            return found.run(made)
+        except CannotRun:
+            return {}
 
 
 def formula_of_file(path: str) -> Formula:
@@ -105,10 +134,9 @@ def _largest(far: Numbers) -> float | None:
 
 
 def joined(found: Iterable[FromFormula | None]) -> FromFormula | None:
-    """Return what several comparisons say together, None where one of them is missing."""
-    parts = list(found)
-    known = [p for p in parts if p is not None]
-    if not known or len(known) < len(parts):
+    """Return what several comparisons say together, None where there is none."""
+    known = [p for p in found if p is not None]
+    if not known:
         return None
     return FromFormula(
         _most(p.written for p in known),

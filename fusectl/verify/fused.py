@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 from fusectl import __version__
@@ -24,7 +25,7 @@ from fusectl.rewrite.store import Store
 from fusectl.runtime import CannotRun, lacks, open_session, optional, runner
 from fusectl.runtime.formula import Formula
 from fusectl.tables.target_schema import Demand
-from fusectl.verify.formula import formula_of_file
+from fusectl.verify.formula import Exact, formula_of_file
 from fusectl.verify.inputs import Unfed, open_ended
 from fusectl.verify.limits import limits
 from fusectl.verify.movement import Fed, movement
@@ -69,6 +70,7 @@ def verify(
 def _nodes(
     fused: Fused, sides: Sides, progress: Callable[[str], None] | None, timed: bool
 ) -> Iterator[Checked]:
+    asked = sides.demand == "reassociate"
     edits = [e for r in fused.result.rounds for e in r.edits]
     for edit, planned in zip(edits, fused.plan.edits, strict=True):
         name = planned.name or planned.outputs[0]
@@ -84,7 +86,7 @@ def _nodes(
             found = sides.compare(
                 fed,
                 built.fused,
-                _formula(built.original),
+                Exact(cache(partial(Formula, built.original)), asked),
                 made_up=open_ended(session.inputs),
             )
             if timed and found.witness is not None:
@@ -116,13 +118,6 @@ def _checked(
     )
 
 
-def _formula(model: bytes) -> Formula | None:
-    try:
-        return Formula(model)
-    except CannotRun:
-        return None
-
-
 def _whole(fused: Fused, sides: Sides, nodes: tuple[Checked, ...], timed: bool) -> Checked:
     """Compare the models."""
     name, found, timing = fused.name, None, None
@@ -142,20 +137,14 @@ def _whole(fused: Fused, sides: Sides, nodes: tuple[Checked, ...], timed: bool) 
             why = f"the original does not run: {error}"
             return _checked(name, "", (), Comparison("not run", why), sides.demand)
         Store(str(place), fused.folder, fused.result.new, True).write(fused.result.model)
-        found = sides.compare(fed, place, _formula_of_file(name))
+        exact = Exact(cache(partial(formula_of_file, name)), sides.demand == "reassociate")
+        found = sides.compare(fed, place, exact)
         if found.why == FAR and all(c.outcome != "fail" for c in nodes):
             outcome, why = _excused(fed, original, place, sides, nodes)
             found = replace(found, outcome=outcome, why=why)
         if timed and found.witness is not None:
             timing = measure(original, place, fed[0][1])
     return _checked(name, "", (), found, sides.demand, timing)
-
-
-def _formula_of_file(name: str) -> Formula | None:
-    try:
-        return formula_of_file(name)
-    except CannotRun:
-        return None
 
 
 def _excused(

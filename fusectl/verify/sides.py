@@ -10,11 +10,9 @@ import numpy as np
 
 from fusectl.report.verification import FromFormula, Outcome, Witness
 from fusectl.runtime import CannotRun, Session, open_session
-from fusectl.runtime.formula import Formula
-from fusectl.runtime.session import Array
 from fusectl.tables.target_schema import DEMANDS, Demand
 from fusectl.verify.compare import distance, witness
-from fusectl.verify.formula import from_formula, joined
+from fusectl.verify.formula import Exact, from_formula, joined
 from fusectl.verify.inputs import KINDS, trials
 from fusectl.verify.limits import Limits
 from fusectl.verify.movement import Fed, Moves
@@ -69,7 +67,7 @@ class Sides:
         self,
         fed: list[Fed],
         model: bytes | Path,
-        formula: Formula | None = None,
+        exact: Exact | None = None,
         *,
         made_up: bool = False,
         moves: Moves | None = None,
@@ -88,21 +86,12 @@ class Sides:
                     why = f"no sizes were found that fit; with others: {error}"
                     return Comparison("not run", why)
                 return Comparison("fail", f"the fused side does not run: {error}")
-            exact = _exact(formula, made)
+            real = exact.outputs(made, expected) if exact is not None else {}
             for name, value in expected.items():
-                trouble = tally.add(kind, name, value, actual[name], exact.get(name))
+                trouble = tally.add(kind, name, value, actual[name], real.get(name))
                 if trouble:
                     return Comparison("fail", f"{name}: {trouble}")
         return tally.judged(self.demand)
-
-
-def _exact(formula: Formula | None, made: dict[str, Array]) -> dict[str, object]:
-    if formula is None:
-        return {}
-    try:
-        return formula.run(made)
-    except CannotRun:
-        return {}
 
 
 class _Tally:
@@ -128,6 +117,8 @@ class _Tally:
         self.same = self.same and _same(value, actual)
         if getattr(value, "dtype", np.dtype("O")).kind in "fiu":
             self.formulas.append(self._from_formula(value, actual, exact))
+        elif not _same(value, actual):
+            self.formulas.append(None)
         return ""
 
     def _from_formula(self, value: object, actual: object, exact: object) -> FromFormula | None:
@@ -149,7 +140,7 @@ class _Tally:
             "reassociate": formula is not None and not formula.beyond,
         }
         held = tuple(d for d in DEMANDS if holds[d])
-        if demand == "reassociate" and formula is None:
+        if demand == "reassociate" and (formula is None or None in self.formulas):
             return Comparison("not run", "it has no formula here", self.worst[2], held)
         if holds[demand]:
             return Comparison("pass", "", self.worst[2], held, formula)

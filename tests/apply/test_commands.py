@@ -159,3 +159,19 @@ def test_what_cannot_be_run_is_not_verified(cli: Cli, tmp_path: Path) -> None:
     assert "none of them was run by itself" in done.out
     assert "nothing is written" in done.err
     assert not out.exists()
+
+
+def test_a_function_of_the_model_as_loaded_is_not_lost(cli: Cli, tmp_path: Path) -> None:
+    """Between codes a FusedConv looks like a Conv; QLinearConv has no place for its function."""
+    text = (
+        "g (uint8[1,3,8,8] xq, uint8[4,3,3,3] wq) => (uint8[1,4,6,6] y) "
+        "<float s = {0.1}, uint8 z = {3}> { x = DequantizeLinear(xq, s, z)  "
+        "w = DequantizeLinear(wq, s, z)  u = Conv(x, w)  "
+        "c = Clip(u, low, high)  y = QuantizeLinear(c, s, z) }"
+    ).replace("uint8 z = {3}", "uint8 z = {3}, float low = {0}, float high = {1.5}")
+    path, out = save(model(text, ("wq",)), tmp_path), tmp_path / "out.onnx"
+    done = cli("apply", path, "-o", out, "--target", "onnxruntime-cpu", "--verify")
+    assert done.code == 0
+    assert "FusedConv" in ops(out)
+    assert cli("apply", out, "-o", tmp_path / "again.onnx", "--target", "onnxruntime-cpu").code == 0
+    assert ops(tmp_path / "again.onnx") == ops(out)
