@@ -186,11 +186,13 @@ class Layout:
 class Transposes:
     """Operators that a Transpose can be moved through.
 
-    ``all``: on any operand; ``first``: on the first one alone; ``ends``: where it stops and goes
-    away with what it has moved through, as in front of a Shape.
+    ``all``: on any operand; ``broadcast``: the same where the rank of every operand is known;
+    ``first``: on the first one alone; ``ends``: where it stops and goes away with what it has moved
+    through, as in front of a Shape.
     """
 
     all: tuple[str, ...] = ()
+    broadcast: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
 
