@@ -11,7 +11,8 @@ from fusectl.report.types import Decision, NodeRef, Report
 LEGALITY = frozenset({"adjacency", "users", "pattern", "numerics"})
 """Classes of reasons that make a fusion another function, on any machine."""
 
-Key = tuple[tuple[tuple[str, str], ...], str, str]
+Scope = tuple[tuple[str, str], ...]
+Key = tuple[Scope, str, str]
 """Scope, value, and the consumer's first output."""
 
 
@@ -42,14 +43,25 @@ def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
     """Lay the decisions of a report over measured edges of the same model.
 
     An edge is predicted *fused* where an accepted decision swallows its value and holds its
-    consumer.
+    consumer. A node that was removed belongs to the fusion that swallows what it passed on.
     """
     edges = tuple(edges)
     accepted, refused = _by_edge(report)
+    swallowed = {(scope, value): d for (scope, value, _), d in accepted.items()}
+    removed = _removed(report, edges)
     read = {(e.scope, e.value) for e in edges if e.fate == "kept"}
     for edge in edges:
         key = (edge.scope, edge.value, edge.consumer.output)
         decision = accepted.get(key)
+        if decision is None and edge.fate == "fused":
+            source = edge.value
+            while (edge.scope, source) in removed:
+                source = removed[edge.scope, source]
+            decision = (
+                swallowed.get((edge.scope, source))
+                if (edge.scope, edge.consumer.output) in removed
+                else accepted.get((edge.scope, source, edge.consumer.output))
+            )
         if decision is not None:
             yield Compared(edge, True, False, decision)
             continue
@@ -59,6 +71,13 @@ def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
             wrong = [d for d in found if _proven_wrong(d, (edge.scope, edge.value) in read)]
         # Of several decisions about an edge, one that is proven right tells the most.
         yield Compared(edge, False, bool(wrong), next(iter((*wrong, *found)), None))
+
+
+def _removed(report: Report, edges: Iterable[Measured]) -> dict[tuple[Scope, str], str]:
+    """Return what each node that a pass removed has passed on, by scope and result."""
+    gone = {(_scope(e.node), e.node.output) for e in report.eliminated}
+    ends = ((e.scope, e.consumer.output, e.value) for e in edges)
+    return {(scope, result): value for scope, result, value in ends if (scope, result) in gone}
 
 
 def _by_edge(report: Report) -> tuple[dict[Key, Decision], dict[Key, list[Decision]]]:
@@ -80,7 +99,7 @@ def _keys(decision: Decision, values: Iterable[str]) -> Iterator[Key]:
             yield _scope(node), value, node.output
 
 
-def _scope(node: NodeRef) -> tuple[tuple[str, str], ...]:
+def _scope(node: NodeRef) -> Scope:
     return tuple((s.node, s.attr) if s.node else (s.function, s.call) for s in node.graph)
 
 

@@ -66,7 +66,7 @@ def _neutral(operand: float, sides: tuple[int, ...]) -> Predicate:
             value, other = group.inputs[side], group.inputs[1 - side]
             if not overlay.is_constant(value) or overlay.scalar(value) != operand:
                 continue
-            if _kept(overlay, group, other):
+            if _kept(overlay, value, other):
                 return f"{value} is {operand:g}"
         return ""
 
@@ -93,9 +93,10 @@ def _neutral_tensor(operand: float, sides: tuple[int, ...]) -> Predicate:
     return predicate
 
 
-def _kept(overlay: Overlay, group: Group, source: str) -> bool:
-    before, after = overlay.type_of(source), overlay.type_of(group.outputs[0])
-    return before.dims is not None and before == after and None not in before.dims
+def _kept(overlay: Overlay, single: str, source: str) -> bool:
+    """Tell whether broadcasting against one element leaves a shape as it is."""
+    one, before = overlay.type_of(single).dims, overlay.type_of(source).dims
+    return one is not None and before is not None and len(one) <= len(before)
 
 
 def _single(overlay: Overlay, group: Group) -> str:

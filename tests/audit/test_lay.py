@@ -31,3 +31,18 @@ def test_several_users_may_all_be_fused() -> None:
 
 def test_what_is_kept_is_never_illegal() -> None:
     assert illegal("kept", "kept") == [False, False]
+
+
+def test_a_removed_node_belongs_to_the_fusion_over_it() -> None:
+    text = models.HEAD + (
+        "g (float[N,2,4,4] x, float[3,2,1,1] w) => (float[N,3,4,4] y) "
+        "<float one = {1}, float[3] c = {1, 2, 3}, float[3,1,1] b = {1, 2, 3}, "
+        "float[3,2,1,1] k = {1, 2, 3, 4, 5, 6}> "
+        "{ u = Conv(x, k, c)  v = Div(u, one)  y = Add(v, b) }"
+    )
+    edges = [
+        Measured("u", End("", "Conv", "u"), End("", "Div", "v"), "fused"),
+        Measured("v", End("", "Div", "v"), End("", "Add", "y"), "fused"),
+    ]
+    report = api.explain(parser.parse_model(text), "onnxruntime-cpu")
+    assert [found.predicted for found in lay(report, edges)] == [True, True]
