@@ -74,6 +74,9 @@ class _Search:
         order = [*sorted(before.leaves), *(v for op in before.ops for v in op.outputs)]
         marks = {v: old[v] for v in order if v in old and v in before.values}
         self.same = _unchanged(before, alike(marks, list(marks)))
+        self.alike: dict[str, list[str]] = {}
+        for value, first in self.same.items():
+            self.alike.setdefault(first, []).append(value)
         self.old = {v: mark for v, mark in marks.items() if mark.kind != "whole"}
         self.shelf = Shelf(self.old)
         self.new = {v: mark for v, mark in new.items() if mark.kind != "whole"}
@@ -134,18 +137,22 @@ class _Search:
         """Return what a kernel on codes makes: it stands for a node between dequantisers and a
         quantiser, whose result the quantiser has.
         """
-        reads = [known[v] for v in op.inputs if v in known]
+        reads = [self._data(known[v]) for v in op.inputs if v in known]
         if not reads:
             return None
         plain = op.op_type.rpartition(".")[2].removeprefix(_ON_CODES)
         found = {
             reader.outputs[0]
-            for node in self._behind(reads[0], _DEQUANTISER)
+            for source in self.alike.get(reads[0], (reads[0],))
+            for node in self._behind(source, _DEQUANTISER)
             for inner in self._behind(node.outputs[0], plain)
             if [self._codes(v) for v in inner.inputs if v not in self.before.constant] == reads
             for reader in self._behind(inner.outputs[0], _QUANTISER)
         }
         return found.pop() if len(found) == 1 else None
+
+    def _data(self, value: str) -> str:
+        return self.same.get(value, value)
 
     def _behind(self, value: str, op_type: str) -> list[Op]:
         readers = self.before.readers.get(value, ())
@@ -153,7 +160,8 @@ class _Search:
 
     def _codes(self, value: str) -> str:
         maker = self.before.maker.get(value)
-        return maker.inputs[0] if maker is not None and maker.op_type == _DEQUANTISER else value
+        codes = maker is not None and maker.op_type == _DEQUANTISER
+        return self._data(maker.inputs[0] if maker is not None and codes else value)
 
     def _twin(self, op: Op, place: int, known: Mapping[str, str]) -> str | None:
         """Return the output of the one original node that computes the same from the same."""

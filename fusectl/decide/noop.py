@@ -10,6 +10,8 @@ from fusectl.graph.constants import Unreadable
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.types import fits_into
 
+_DEQUANTISER = "DequantizeLinear"
+
 Predicate = Callable[[Overlay, Group], str]
 """Returns why the node changes nothing, or an empty string."""
 
@@ -103,6 +105,44 @@ def _single(overlay: Overlay, group: Group) -> str:
     return "it has one input" if len(group.inputs) == 1 else ""
 
 
+def _requantised(overlay: Overlay, group: Group) -> str:
+    """A quantiser of what a dequantiser made of the same codes, each with one reader."""
+    before = overlay.producers.get(group.inputs[0])
+    if before is None or before.op != _DEQUANTISER or before.fused:
+        return ""
+    maker = overlay.producers.get(before.inputs[0])
+    values = (before.inputs[0], *before.outputs, *group.outputs)
+    single = all(
+        len(overlay.users(v)) == 1 and v not in overlay.returned and v not in overlay.captured
+        for v in values
+    )
+    behind = single and overlay.users(group.outputs[0])[0][0].op == _DEQUANTISER
+    if maker is None or maker.op != "QuantizeLinear" or not behind:
+        return ""
+    return "it gives the codes that were dequantised" if _same_codes(overlay, before, group) else ""
+
+
+def _same_codes(overlay: Overlay, one: Group, other: Group) -> bool:
+    """Tell whether two nodes have the same scale and zero point, one for all elements."""
+    if len(one.inputs) != len(other.inputs) or len(one.inputs) < 3:
+        return False
+    for a, b in zip(one.inputs[1:], other.inputs[1:], strict=True):
+        if not overlay.is_constant(a) or not overlay.is_constant(b):
+            return False
+        if overlay.type_of(a).dtype != overlay.type_of(b).dtype:
+            return False
+        if overlay.scalar(a) is None or overlay.scalar(a) != overlay.scalar(b):
+            return False
+    return True
+
+
+def passed_on(overlay: Overlay, group: Group) -> str:
+    """Return what a no-op's readers read instead: its first operand, or the codes behind it."""
+    if group.op == "QuantizeLinear":
+        return overlay.producers[group.inputs[0]].inputs[0]
+    return group.inputs[0]
+
+
 def _pad(overlay: Overlay, group: Group) -> str:
     pads = group.lead.attrs.get("pads") if group.lead is not None else None
     if pads is None and len(group.inputs) > 1 and overlay.is_constant(group.inputs[1]):
@@ -132,6 +172,7 @@ NO_OPS: dict[str, Predicate] = {
     "Max": _single,
     "Min": _single,
     "Pad": _pad,
+    "QuantizeLinear": _requantised,
 }
 
 TENSORS: dict[str, Predicate] = {

@@ -109,6 +109,23 @@ def test_neutral_tensors(tensors: bool, gone: int, tmp_path: Path) -> None:
     assert len(explain(text, target(tmp_path, passes, "  {}\n")).eliminated) == gone
 
 
+@pytest.mark.parametrize(
+    ("scale", "zero", "reader", "gone"),
+    [("s", "z", "", 1), ("t", "z", "", 0), ("s", "o", "", 0), ("s", "z", "m = Neg(d)", 0)],
+)
+def test_codes_that_are_quantised_again(
+    scale: str, zero: str, reader: str, gone: int, tmp_path: Path
+) -> None:
+    more = ", float[4] m" if reader else ""
+    text = f"""<opset_import: ["" : 13]>
+      g (float[4] x) => (float[4] y{more})
+      <float s = {{0.5}}, float t = {{0.25}}, uint8 z = {{0}}, uint8 o = {{1}}> {{
+      a = QuantizeLinear(x, s, z)  d = DequantizeLinear(a, s, z)  {reader}
+      b = QuantizeLinear(d, {scale}, {zero})  y = DequantizeLinear(b, {scale}, {zero}) }}"""
+    passes = "  - eliminate: [QuantizeLinear]\n"
+    assert len(explain(text, target(tmp_path, passes, "  {}\n")).eliminated) == gone
+
+
 def test_a_tensor_that_is_not_neutral(tmp_path: Path) -> None:
     """It makes the result larger, or is not the same everywhere."""
     passes = "  - eliminate: [Add]\n    tensors: true\n"
