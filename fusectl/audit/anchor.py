@@ -11,7 +11,8 @@ from fusectl.audit.prints import Print, Shelf, alike, reach
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """``of`` maps optimised values to original ones; ``same`` groups originals by their data.
+    """``of`` maps optimised values to original ones; ``same`` groups originals by their data,
+    ``moved`` also by data in another order.
 
     ``sure`` has the optimised values whose name tells it; the others were found by what computes
     them or by numbers.
@@ -20,10 +21,15 @@ class Anchors:
     of: Mapping[str, str]
     sure: Collection[str] = ()
     same: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     def data(self, value: str) -> str:
         """Return what stands for all original values with these numbers."""
         return self.same.get(value, value)
+
+    def numbers(self, value: str) -> str:
+        """Return what stands for all original values with these numbers in any order."""
+        return self.moved.get(value, value)
 
 
 _DEQUANTISER, _QUANTISER = "DequantizeLinear", "QuantizeLinear"
@@ -74,6 +80,7 @@ class _Search:
         order = [*sorted(before.leaves), *(v for op in before.ops for v in op.outputs)]
         marks = {v: old[v] for v in order if v in old and v in before.values}
         self.same = _unchanged(before, alike(marks, list(marks)))
+        self.moved = alike(marks, list(marks), moved=True)
         self.alike: dict[str, list[str]] = {}
         for value, first in self.same.items():
             self.alike.setdefault(first, []).append(value)
@@ -99,11 +106,15 @@ class _Search:
                 name = self._value(op, place, value, known)
                 if name is not None:
                     known[value] = name
-        return Anchors(known, frozenset(self.sure), self.same)
+        return Anchors(known, frozenset(self.sure), self.same, self.moved)
 
     def _value(self, op: Op, place: int, value: str, known: Mapping[str, str]) -> str | None:
         mark = self.new.get(value)
-        hints = (self.guess(op, value), self._recoded(op, known), self._copied(op, mark, known))
+        hints = (
+            self.guess(op, value),
+            self._recoded(op, place, known),
+            self._copied(op, mark, known),
+        )
         for hint in hints:
             if hint is not None and self._close(mark, hint):
                 return hint
@@ -133,7 +144,7 @@ class _Search:
         alike = mark is not None and there is not None and mark.in_order(there) <= self.within
         return source if alike else None
 
-    def _recoded(self, op: Op, known: Mapping[str, str]) -> str | None:
+    def _recoded(self, op: Op, place: int, known: Mapping[str, str]) -> str | None:
         """Return what a kernel on codes makes: it stands for a node between dequantisers and a
         quantiser, whose result the quantiser has.
         """
@@ -147,7 +158,8 @@ class _Search:
             for node in self._behind(source, _DEQUANTISER)
             for inner in self._behind(node.outputs[0], plain)
             if [self._codes(v) for v in inner.inputs if v not in self.before.constant] == reads
-            for reader in self._behind(inner.outputs[0], _QUANTISER)
+            for made in inner.outputs[place : place + 1]
+            for reader in self._behind(made, _QUANTISER)
         }
         return found.pop() if len(found) == 1 else None
 

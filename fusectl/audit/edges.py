@@ -10,6 +10,8 @@ from fusectl.audit.anchor import Anchors
 from fusectl.audit.net import SIZES, Net, Op
 from fusectl.audit.work import End, Fate, Measured
 
+_RECODE = ("QuantizeLinear", "DequantizeLinear")
+
 Scope = tuple[tuple[str, str], ...]
 
 
@@ -134,7 +136,10 @@ class Laid:
         covers = self.covers(consumer.index)
         data = self.anchors.data(value)
         if any(
-            data in region.reads or self._moved(region, producer, consumer) for region in covers
+            data in region.reads
+            or self._moved(region, producer, consumer)
+            or self._reordered(region, value, producer, consumer)
+            for region in covers
         ):
             return Seen(value, producer, consumer, "kept", between=between)
         kernels = [self._kernel(region, producer) for region in covers]
@@ -147,6 +152,16 @@ class Laid:
         if consumer.op_type in self.moves and data in map(self.anchors.data, consumer.outputs):
             return Seen(value, producer, consumer, "eliminated", between=between)
         return Seen(value, producer, consumer, "fused", kernel.op_type, kernel.name, between)
+
+    def _reordered(self, region: Region, value: str, producer: Op, consumer: Op) -> bool:
+        """Tell whether codes, or what they stand for, are read before the move in front of them.
+
+        Compilers move a transposition behind a quantiser and a dequantiser, which then remain.
+        """
+        either = [value] if producer.op_type in _RECODE else []
+        either += consumer.outputs if consumer.op_type == _RECODE[1] else []
+        numbers = set(map(self.anchors.numbers, either))
+        return not numbers.isdisjoint(map(self.anchors.numbers, region.reads))
 
     def _asks(self, region: Region) -> bool:
         """Tell whether a region has to do with sizes; what is known of them is a constant there."""

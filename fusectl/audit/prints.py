@@ -88,8 +88,11 @@ def prints_of(run: Mapping[str, Array]) -> dict[str, Print]:
     return {name: mark for name, mark in found if mark is not None}
 
 
-def alike(prints: Mapping[str, Print], order: Iterable[str]) -> dict[str, str]:
-    """Return for each value the first one in ``order`` that holds the same numbers."""
+def alike(prints: Mapping[str, Print], order: Iterable[str], moved: bool = False) -> dict[str, str]:
+    """Return for each value the first one in ``order`` that holds the same numbers.
+
+    ``moved``: they may stand in another order.
+    """
     names = sorted((n for n in order if n in prints), key=lambda n: prints[n].scale[0])
     place = {name: i for i, name in enumerate(order)}
     first: dict[str, str] = {}
@@ -98,7 +101,8 @@ def alike(prints: Mapping[str, Print], order: Iterable[str]) -> dict[str, str]:
             other = names[before]
             if prints[name].scale[0] - prints[other].scale[0] > SAME * prints[name].scale[0]:
                 break
-            if prints[name].in_order(prints[other]) <= SAME:
+            near = prints[name].distance if moved else prints[name].in_order
+            if near(prints[other]) <= SAME:
                 first[name] = first.get(other, other)
                 break
     groups: dict[str, list[str]] = {}
