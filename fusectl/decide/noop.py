@@ -68,7 +68,7 @@ def _neutral(operand: float, sides: tuple[int, ...]) -> Predicate:
             value, other = group.inputs[side], group.inputs[1 - side]
             if not overlay.is_constant(value) or overlay.scalar(value) != operand:
                 continue
-            if _kept(overlay, value, other):
+            if _kept(overlay, group, value, other):
                 return f"{value} is {operand:g}"
         return ""
 
@@ -95,10 +95,17 @@ def _neutral_tensor(operand: float, sides: tuple[int, ...]) -> Predicate:
     return predicate
 
 
-def _kept(overlay: Overlay, single: str, source: str) -> bool:
-    """Tell whether broadcasting against one element leaves a shape as it is."""
-    one, before = overlay.type_of(single).dims, overlay.type_of(source).dims
-    return one is not None and before is not None and len(one) <= len(before)
+def _kept(overlay: Overlay, group: Group, single: str, source: str) -> bool:
+    """Tell whether broadcasting against one element leaves a shape as it is.
+
+    Sizes may be unknown, but the rank has to be known before sizes are followed through the graph:
+    compilers stop there.
+    """
+    before, after = overlay.type_of(source), overlay.type_of(group.outputs[0])
+    if before.dims is not None and before == after and None not in before.dims:
+        return True
+    one, dims = overlay.type_of(single).dims, overlay.plain_type_of(source).dims
+    return one is not None and dims is not None and len(one) <= len(dims)
 
 
 def _single(overlay: Overlay, group: Group) -> str:
