@@ -11,7 +11,8 @@ from fusectl.audit.prints import Print, Shelf, alike, reach
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """``of`` maps optimised values to original ones; ``same`` groups originals by their data.
+    """``of`` maps optimised values to original ones; ``same`` groups originals by their data,
+    ``moved`` also by data in another order.
 
     ``sure`` has the optimised values whose name tells it; the others were found by what computes
     them or by numbers.
@@ -20,11 +21,19 @@ class Anchors:
     of: Mapping[str, str]
     sure: Collection[str] = ()
     same: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     def data(self, value: str) -> str:
         """Return what stands for all original values with these numbers."""
         return self.same.get(value, value)
 
+    def numbers(self, value: str) -> str:
+        """Return what stands for all original values with these numbers in any order."""
+        return self.moved.get(value, value)
+
+
+_DEQUANTISER, _QUANTISER = "DequantizeLinear", "QuantizeLinear"
+_ON_CODES = "QLinear"
 
 Guess = Callable[[Op, str], str | None]
 """From a node of the optimised graph and its output: what its names tell, perhaps wrongly."""
@@ -69,12 +78,21 @@ class _Search:
     ) -> None:
         self.before, self.after, self.guess, self.moves = before, after, guess, moves
         order = [*sorted(before.leaves), *(v for op in before.ops for v in op.outputs)]
-        self.old = {v: old[v] for v in order if v in old and v in before.values}
+        marks = {v: old[v] for v in order if v in old and v in before.values}
+        self.same = _unchanged(before, alike(marks, list(marks)))
+        self.moved = alike(marks, list(marks), moved=True)
+        self.alike: dict[str, list[str]] = {}
+        for value, first in self.same.items():
+            self.alike.setdefault(first, []).append(value)
+        self.old = {v: mark for v, mark in marks.items() if mark.kind != "whole"}
         self.shelf = Shelf(self.old)
-        self.new = new
-        self.same = _unchanged(before, alike(self.old, list(self.old)))
+        self.new = {v: mark for v, mark in new.items() if mark.kind != "whole"}
         self.sure = by_name(before, after)
-        pairs = ((new[v], self.old[o]) for v, o in self.sure.items() if v in new and o in self.old)
+        pairs = (
+            (self.new[v], self.old[o])
+            for v, o in self.sure.items()
+            if v in self.new and o in self.old
+        )
         self.within = reach(pairs)
         self.twins = _twins(before, self.same)
         self.asked = self._asked()
@@ -88,11 +106,16 @@ class _Search:
                 name = self._value(op, place, value, known)
                 if name is not None:
                     known[value] = name
-        return Anchors(known, frozenset(self.sure), self.same)
+        return Anchors(known, frozenset(self.sure), self.same, self.moved)
 
     def _value(self, op: Op, place: int, value: str, known: Mapping[str, str]) -> str | None:
         mark = self.new.get(value)
-        for hint in (self.guess(op, value), self._copied(op, mark, known)):
+        hints = (
+            self.guess(op, value),
+            self._recoded(op, place, known),
+            self._copied(op, mark, known),
+        )
+        for hint in hints:
             if hint is not None and self._close(mark, hint):
                 return hint
         for hint in (self._twin(op, place, known), self.asked.get(value)):
@@ -120,6 +143,37 @@ class _Search:
         there = self.old.get(source)
         alike = mark is not None and there is not None and mark.in_order(there) <= self.within
         return source if alike else None
+
+    def _recoded(self, op: Op, place: int, known: Mapping[str, str]) -> str | None:
+        """Return what a kernel on codes makes: it stands for a node between dequantisers and a
+        quantiser, whose result the quantiser has.
+        """
+        reads = [self._data(known[v]) for v in op.inputs if v in known]
+        if not reads:
+            return None
+        plain = op.op_type.rpartition(".")[2].removeprefix(_ON_CODES)
+        found = {
+            reader.outputs[0]
+            for source in self.alike.get(reads[0], (reads[0],))
+            for node in self._behind(source, _DEQUANTISER)
+            for inner in self._behind(node.outputs[0], plain)
+            if [self._codes(v) for v in inner.inputs if v not in self.before.constant] == reads
+            for made in inner.outputs[place : place + 1]
+            for reader in self._behind(made, _QUANTISER)
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def _data(self, value: str) -> str:
+        return self.same.get(value, value)
+
+    def _behind(self, value: str, op_type: str) -> list[Op]:
+        readers = self.before.readers.get(value, ())
+        return [op for op in readers if op.op_type == op_type and op.outputs]
+
+    def _codes(self, value: str) -> str:
+        maker = self.before.maker.get(value)
+        codes = maker is not None and maker.op_type == _DEQUANTISER
+        return self._data(maker.inputs[0] if maker is not None and codes else value)
 
     def _twin(self, op: Op, place: int, known: Mapping[str, str]) -> str | None:
         """Return the output of the one original node that computes the same from the same."""

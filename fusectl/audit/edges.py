@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from fusectl.audit.anchor import Anchors
-from fusectl.audit.net import Net, Op
+from fusectl.audit.net import SIZES, Net, Op
 from fusectl.audit.work import End, Fate, Measured
+
+_RECODE = ("QuantizeLinear", "DequantizeLinear")
 
 Scope = tuple[tuple[str, str], ...]
 
@@ -134,7 +136,10 @@ class Laid:
         covers = self.covers(consumer.index)
         data = self.anchors.data(value)
         if any(
-            data in region.reads or self._moved(region, producer, consumer) for region in covers
+            data in region.reads
+            or self._moved(region, producer, consumer)
+            or self._reordered(region, value, producer, consumer)
+            for region in covers
         ):
             return Seen(value, producer, consumer, "kept", between=between)
         kernels = [self._kernel(region, producer) for region in covers]
@@ -142,9 +147,27 @@ class Laid:
             return Seen(value, producer, consumer, "unresolved", between=between)
         kernel = kernels[0]
         assert kernel is not None
+        if value in self.before.sizes and not any(map(self._asks, covers)):
+            return Seen(value, producer, consumer, "folded", between=between)
         if consumer.op_type in self.moves and data in map(self.anchors.data, consumer.outputs):
             return Seen(value, producer, consumer, "eliminated", between=between)
         return Seen(value, producer, consumer, "fused", kernel.op_type, kernel.name, between)
+
+    def _reordered(self, region: Region, value: str, producer: Op, consumer: Op) -> bool:
+        """Tell whether codes, or what they stand for, are read before the move in front of them.
+
+        Compilers move a transposition behind a quantiser and a dequantiser, which then remain.
+        """
+        either = [value] if producer.op_type in _RECODE else []
+        either += consumer.outputs if consumer.op_type == _RECODE[1] else []
+        numbers = set(map(self.anchors.numbers, either))
+        return not numbers.isdisjoint(map(self.anchors.numbers, region.reads))
+
+    def _asks(self, region: Region) -> bool:
+        """Tell whether a region has to do with sizes; what is known of them is a constant there."""
+        sizes = map(self.anchors.data, self.before.sizes)
+        asks = any(op.op_type in SIZES for op in region.ops)
+        return asks or not region.reads.isdisjoint(sizes)
 
     def _moved(self, region: Region, producer: Op, consumer: Op) -> bool:
         """Tell whether what computes a value and what moves it are still two nodes."""
@@ -166,10 +189,12 @@ class Laid:
     def _covers(self, index: int) -> tuple[Region, ...]:
         """Return the regions that compute a node's result, or in which it has vanished."""
         consumer = self.numbered[index]
+        # A dequantiser that is left out hands on its codes: what it reads is the codes themselves.
+        halting = {*self.moves, "DequantizeLinear"}
         found: dict[str, Region] = {}
         for result in self._anchored_below(consumer):
             for place in self.places[result]:
-                region = self.region(place, consumer.op_type not in self.moves)
+                region = self.region(place, consumer.op_type not in halting)
                 if region is not None:
                     found.setdefault(place, region)
         # A copy of a result reads that result: what computes it counts, if it can be seen.

@@ -64,10 +64,20 @@ class Net:
         """Initializers, shapes that are known, and all that is computed from nothing else."""
         known = set(self.fixed)
         for op in self.ops:
-            if op.op_type in _SIZES and op.inputs[0] in self.static:
+            if op.op_type in SIZES and op.inputs[0] in self.static:
                 known.update(op.outputs)
             if all(i in known for i in op.inputs) and not op.bodies and op.op_type not in _CHANCE:
                 known.update(op.outputs)
+        return frozenset(known)
+
+    @cached_property
+    def sizes(self) -> frozenset[str]:
+        """What is computed from shapes that are not known, and from nothing else that runs."""
+        known = set[str]()
+        for op in self.ops:
+            rest = [i for i in op.inputs if i not in self.constant]
+            if op.op_type in SIZES or (rest and known.issuperset(rest) and not op.bodies):
+                known.update(v for v in op.outputs if v not in self.constant)
         return frozenset(known)
 
     @cached_property
@@ -76,14 +86,15 @@ class Net:
         return (self.leaves | self.maker.keys()) - self.constant
 
 
-_SIZES = ("Shape", "Size")
+SIZES = ("Shape", "Size")
+"""Operators that ask a value for its shape."""
 _CHANCE = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
 
 
 def net_of(model: ModelProto) -> Net:
     """Read the main graph of a model; the nodes are brought into topological order."""
     found = _net(model.graph, frozenset())
-    if not any(op.op_type in _SIZES for op in found.ops):
+    if not any(op.op_type in SIZES for op in found.ops):
         return found
     types = types_of(infer(model, {}, follow=False)[0].graph)
     static = frozenset(value for value, known in types.items() if known.static is not None)

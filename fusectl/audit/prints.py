@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +18,15 @@ SAME = 1e-6
 """Up to this relative distance two values of one run hold the same numbers."""
 
 
+Kind = Literal["floats", "codes", "whole"]
+"""Whole numbers that are no codes, and truths, are exact, but sizes and places are often alike."""
+
+
 @dataclass(frozen=True, slots=True)
 class Print:
     """Sums that do not depend on order, and of floats not on padding with zeros."""
 
-    codes: bool
+    kind: Kind
     size: int
     sums: tuple[float, ...]
     scale: tuple[float, ...]
@@ -29,8 +34,8 @@ class Print:
     """A sum weighted by place: tells a value from its transpose, not from its reshape."""
 
     def distance(self, other: Print) -> float:
-        """Return the largest relative difference; infinite between floats and codes."""
-        if self.codes != other.codes:
+        """Return the largest relative difference; infinite between numbers of two kinds."""
+        if self.kind != other.kind:
             return float("inf")
         pairs = zip(self.sums, other.sums, self.scale, other.scale, strict=True)
         return max(abs(a - b) / max(s, t, 1e-30) for a, b, s, t in pairs)
@@ -45,22 +50,30 @@ class Print:
 
 def print_of(array: Array) -> Print | None:
     """Return the fingerprint, or None where the numbers are too few or too alike to tell."""
-    codes = array.dtype in (np.int8, np.uint8)
-    if array.size == 0 or not (codes or np.issubdtype(array.dtype, np.floating)):
+    kind = _kind(array.dtype)
+    if array.size == 0 or kind is None:
         return None
     numbers = array.astype(np.float64).ravel()
     low, high = float(numbers.min()), float(numbers.max())
-    flat = low == high and (array.size > 1 or low in (0, 1))
+    flat = low == high and (array.size > 1 or low in (0, 1) or kind == "whole")
     if flat or not np.isfinite([low, high]).all():
         return None
-    if codes:
+    if kind == "codes":
         numbers = numbers - numbers.mean()
     size, squares = np.abs(numbers), numbers * numbers
     whole = float(size.sum())
     sums = (float(numbers.sum()), whole, float(squares.sum()), float(squares @ numbers))
     scale = (whole, whole, sums[2], float(squares @ size))
     order = float(numbers @ _weights(numbers.size))
-    return Print(codes, numbers.size, sums, scale, order)
+    return Print(kind, numbers.size, sums, scale, order)
+
+
+def _kind(dtype: np.dtype[np.generic]) -> Kind | None:
+    if dtype in (np.int8, np.uint8):
+        return "codes"
+    if np.issubdtype(dtype, np.floating):
+        return "floats"
+    return "whole" if dtype.kind in "biu" else None
 
 
 @lru_cache(8)
@@ -75,8 +88,11 @@ def prints_of(run: Mapping[str, Array]) -> dict[str, Print]:
     return {name: mark for name, mark in found if mark is not None}
 
 
-def alike(prints: Mapping[str, Print], order: Iterable[str]) -> dict[str, str]:
-    """Return for each value the first one in ``order`` that holds the same numbers."""
+def alike(prints: Mapping[str, Print], order: Iterable[str], moved: bool = False) -> dict[str, str]:
+    """Return for each value the first one in ``order`` that holds the same numbers.
+
+    ``moved``: they may stand in another order.
+    """
     names = sorted((n for n in order if n in prints), key=lambda n: prints[n].scale[0])
     place = {name: i for i, name in enumerate(order)}
     first: dict[str, str] = {}
@@ -85,7 +101,8 @@ def alike(prints: Mapping[str, Print], order: Iterable[str]) -> dict[str, str]:
             other = names[before]
             if prints[name].scale[0] - prints[other].scale[0] > SAME * prints[name].scale[0]:
                 break
-            if prints[name].in_order(prints[other]) <= SAME:
+            near = prints[name].distance if moved else prints[name].in_order
+            if near(prints[other]) <= SAME:
                 first[name] = first.get(other, other)
                 break
     groups: dict[str, list[str]] = {}
@@ -111,13 +128,13 @@ class Shelf:
         self._prints = list(prints.values())
         self._sums = np.array([p.sums for p in self._prints]).reshape(-1, 4)
         self._scale = np.array([p.scale for p in self._prints]).reshape(-1, 4)
-        self._codes = np.array([p.codes for p in self._prints], dtype=bool)
+        self._kinds = np.array([p.kind for p in self._prints])
 
     def distances(self, mark: Print) -> npt.NDArray[np.float64]:
         """Return the distance of a fingerprint from each, as ``Print.distance`` gives it."""
         scale = np.maximum(np.maximum(self._scale, mark.scale), 1e-30)
         found = (np.abs(self._sums - np.array(mark.sums)) / scale).max(axis=1, initial=0.0)
-        return np.where(self._codes == mark.codes, found, np.inf)
+        return np.where(self._kinds == mark.kind, found, np.inf)
 
     def nearest(self, mark: Print, within: float) -> str | None:
         """Return the value whose fingerprint is close, if no other numbers come nearly as close.

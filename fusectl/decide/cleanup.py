@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from fusectl.decide.noop import NO_OPS, TENSORS
+from fusectl.decide.noop import NO_OPS, TENSORS, passed_on
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.fold import NOT_FOLDED
 from fusectl.graph.overlay import Group, Overlay
@@ -38,7 +38,7 @@ def eliminate(
         if predicate is None or group.fused or not group.inputs or not group.inputs[0]:
             continue
         why = predicate(overlay, group)
-        if why and overlay.bypass(group):
+        if why and overlay.bypass(group, passed_on(overlay, group)):
             removed.append(Removed(group.last, step, why))
     return removed
 

@@ -32,12 +32,31 @@ class _Marker:
             return self._convolution(group)
         if group.op in layout.poolings:
             return self._pooling(group)
+        if group.op in layout.scales and self._scaled(group):
+            return True
+        if group.op in layout.concatenations:
+            return all(map(self._inside, group.inputs)) and self._in_blocks(group)
         if group.op in layout.joins:
             return all(map(self._inside, group.inputs)) and self._alike(group)
         return group.op in layout.stay and self._inside(group.inputs[0])
 
     def _inside(self, value: str) -> bool:
         return self.overlay.layouts.get(value) == self.layout.name
+
+    def _scaled(self, group: Group) -> bool:
+        """Tell whether a value inside meets one constant factor per channel."""
+        for value, factor in (group.inputs, group.inputs[::-1]):
+            dims, known = self.overlay.type_of(value).dims, self.overlay.type_of(factor).dims
+            if self._inside(value) and self.overlay.is_constant(factor) and dims and known:
+                return known in ((dims[1], 1, 1), (1, dims[1], 1, 1)) and dims[1] != 1
+        return False
+
+    def _in_blocks(self, group: Group) -> bool:
+        """Tell whether operands meet along their channels, each of them whole blocks."""
+        shapes = [self.overlay.type_of(value).dims for value in group.inputs]
+        channels = [dims[1] if dims and len(dims) > 1 else None for dims in shapes]
+        whole = all(isinstance(c, int) and c % self.layout.block == 0 for c in channels)
+        return whole and self.overlay.attr(group, "axis") == 1
 
     def _alike(self, group: Group) -> bool:
         first, *others = (self.overlay.type_of(v).dims for v in group.inputs)

@@ -10,6 +10,8 @@ from fusectl.graph.constants import Unreadable
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.types import fits_into
 
+_DEQUANTISER = "DequantizeLinear"
+
 Predicate = Callable[[Overlay, Group], str]
 """Returns why the node changes nothing, or an empty string."""
 
@@ -66,7 +68,7 @@ def _neutral(operand: float, sides: tuple[int, ...]) -> Predicate:
             value, other = group.inputs[side], group.inputs[1 - side]
             if not overlay.is_constant(value) or overlay.scalar(value) != operand:
                 continue
-            if _kept(overlay, group, other):
+            if _kept(overlay, group, value, other):
                 return f"{value} is {operand:g}"
         return ""
 
@@ -93,13 +95,66 @@ def _neutral_tensor(operand: float, sides: tuple[int, ...]) -> Predicate:
     return predicate
 
 
-def _kept(overlay: Overlay, group: Group, source: str) -> bool:
+def _kept(overlay: Overlay, group: Group, single: str, source: str) -> bool:
+    """Tell whether broadcasting against one element leaves a shape as it is.
+
+    Sizes may be unknown, but the rank has to be known before sizes are followed through the graph:
+    compilers stop there.
+    """
     before, after = overlay.type_of(source), overlay.type_of(group.outputs[0])
-    return before.dims is not None and before == after and None not in before.dims
+    if before.dims is not None and before == after and None not in before.dims:
+        return True
+    one, dims = overlay.type_of(single).dims, overlay.plain_type_of(source).dims
+    return one is not None and dims is not None and len(one) <= len(dims)
 
 
 def _single(overlay: Overlay, group: Group) -> str:
     return "it has one input" if len(group.inputs) == 1 else ""
+
+
+def _requantised(overlay: Overlay, group: Group) -> str:
+    """A quantiser of what a dequantiser made of the same codes, each with one reader."""
+    before = overlay.producers.get(group.inputs[0])
+    if before is None or before.op != _DEQUANTISER or before.fused:
+        return ""
+    maker = overlay.producers.get(before.inputs[0])
+    values = (before.inputs[0], *before.outputs, *group.outputs)
+    single = all(
+        len(overlay.users(v)) == 1 and v not in overlay.returned and v not in overlay.captured
+        for v in values
+    )
+    behind = single and overlay.users(group.outputs[0])[0][0].op == _DEQUANTISER
+    if maker is None or maker.op != "QuantizeLinear" or not behind:
+        return ""
+    return "it gives the codes that were dequantised" if _same_codes(overlay, before, group) else ""
+
+
+def _same_codes(overlay: Overlay, one: Group, other: Group) -> bool:
+    """Tell whether a dequantiser and a quantiser undo each other: one scale, one zero point.
+
+    Sure for codes of 8 bits and a scale in single precision: the quotient is off by less than half
+    a code. Of 16 bits, or in half precision, it need not be.
+    """
+    if len(one.inputs) != len(other.inputs) or len(one.inputs) < 3:
+        return False
+    scale, zero_point = (overlay.type_of(v).dtype for v in one.inputs[1:3])
+    if scale != "float32" or zero_point not in ("int8", "uint8"):
+        return False
+    for a, b in zip(one.inputs[1:], other.inputs[1:], strict=True):
+        if not overlay.is_constant(a) or not overlay.is_constant(b):
+            return False
+        if overlay.type_of(a).dtype != overlay.type_of(b).dtype:
+            return False
+        if overlay.scalar(a) is None or overlay.scalar(a) != overlay.scalar(b):
+            return False
+    return True
+
+
+def passed_on(overlay: Overlay, group: Group) -> str:
+    """Return what a no-op's readers read instead: its first operand, or the codes behind it."""
+    if group.op == "QuantizeLinear":
+        return overlay.producers[group.inputs[0]].inputs[0]
+    return group.inputs[0]
 
 
 def _pad(overlay: Overlay, group: Group) -> str:
@@ -131,6 +186,7 @@ NO_OPS: dict[str, Predicate] = {
     "Max": _single,
     "Min": _single,
     "Pad": _pad,
+    "QuantizeLinear": _requantised,
 }
 
 TENSORS: dict[str, Predicate] = {

@@ -25,7 +25,8 @@ def sink_transposes(overlay: Overlay, how: Transposes) -> None:
 class _Sink:
     def __init__(self, overlay: Overlay, how: Transposes) -> None:
         self.overlay = overlay
-        self.every = frozenset(how.all)
+        self.broadcast = frozenset(how.broadcast)
+        self.every = frozenset(how.all) | self.broadcast
         self.first = frozenset(how.first)
         self.known = self.every | self.first | frozenset(how.ends) | {_TRANSPOSE}
         living = (g for g in overlay.groups if g.alive and g.outputs)
@@ -57,7 +58,9 @@ class _Sink:
         operands = self._operands(group)
         for value in operands:
             perm = self.perms.get(value)
-            if perm is not None and self._pays(group, operands, perm):
+            if perm is None or not self._fits(group, operands, perm):
+                continue
+            if self._pays(group, operands, perm):
                 self.overlay.transposed.update((o, perm) for o in group.outputs if o)
                 if self.overlay.attr(group, "keepdims") != 0:
                     self.perms.update((o, perm) for o in group.outputs if o)
@@ -73,6 +76,13 @@ class _Sink:
             axes = tuple(before[axis] for axis in axes)
         if axes != tuple(range(len(axes))):
             self.perms[group.outputs[0]] = axes
+
+    def _fits(self, group: Group, operands: tuple[str, ...], perm: Perm) -> bool:
+        """Tell whether operands that are broadcast can be given the rank of the transposition."""
+        if group.op not in self.broadcast:
+            return True
+        shapes = [self.overlay.plain_type_of(value).dims for value in operands]
+        return all(dims is not None and len(dims) <= len(perm) for dims in shapes)
 
     def _pays(self, group: Group, operands: tuple[str, ...], perm: Perm) -> bool:
         saved = -sum(self._cost(value, perm) for value in operands)

@@ -19,7 +19,7 @@ from fusectl.graph.sizes import computed_sizes, reshaped
 from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, Node
 
-_ROUNDS = 4
+_ROUNDS = 10
 _LARGEST = 64
 # Inputs that decide the result's shape, by operator.
 _DECIDING = {

@@ -170,8 +170,10 @@ class Layout:
     """Values are kept in blocks of channels.
 
     ``convolutions`` have constant weights and bring their data into the layout themselves, as
-    ``poolings`` do; ``joins`` stay in it where all operands are in it and have one shape, ``stay``
-    where the first operand is in it.
+    ``poolings`` do; ``joins`` stay in it where all operands are in it and have one shape,
+    ``scales`` where one is in it and the other one constant factor per channel,
+    ``concatenations`` where all are in it, whole blocks joined along their channels, ``stay`` where
+    the first operand is in it.
     """
 
     name: str
@@ -179,6 +181,8 @@ class Layout:
     convolutions: tuple[str, ...] = ()
     poolings: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()
+    concatenations: tuple[str, ...] = ()
     stay: tuple[str, ...] = ()
 
 
@@ -186,11 +190,13 @@ class Layout:
 class Transposes:
     """Operators that a Transpose can be moved through.
 
-    ``all``: on any operand; ``first``: on the first one alone; ``ends``: where it stops and goes
-    away with what it has moved through, as in front of a Shape.
+    ``all``: on any operand; ``broadcast``: the same where the rank of every operand is known;
+    ``first``: on the first one alone; ``ends``: where it stops and goes away with what it has moved
+    through, as in front of a Shape.
     """
 
     all: tuple[str, ...] = ()
+    broadcast: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
 

@@ -50,3 +50,19 @@ def test_what_the_target_alone_refuses_is_no_proof() -> None:
     assert found.decision is refused
     assert not found.predicted
     assert not found.illegal
+
+
+def test_a_removed_node_belongs_to_the_fusion_over_it() -> None:
+    text = models.HEAD + (
+        "g (float[N,2,4,4] x, float[3,2,1,1] w) => (float[N,3,4,4] y) "
+        "<float one = {1}, float[3] c = {1, 2, 3}, float[3,1,1] b = {1, 2, 3}, "
+        "float[3,2,1,1] k = {1, 2, 3, 4, 5, 6}> "
+        "{ u = Conv(x, k, c)  v = Div(u, one)  y = Add(v, b) }"
+    )
+    edges = [
+        Measured("u", End("", "Conv", "u"), End("", "Div", "v"), "fused"),
+        Measured("v", End("", "Div", "v"), End("", "Add", "y"), "fused"),
+    ]
+    target = api.load_target("onnxruntime-cpu")
+    report = api.explain(parser.parse_model(text), target)
+    assert [found.predicted for found in lay(report, edges, target)] == [True, True]

@@ -194,3 +194,46 @@ def test_a_process_that_does_not_answer(
         fusectl.audit_model(
             parser.parse_model(models.PAIR), "onnxruntime", seconds=1 if name == "sleeper" else 30
         )
+
+
+def fates(tmp_path: Path, text: str) -> dict[str, str]:
+    """What became of each edge, by its ends."""
+    found = audit(tmp_path, text)
+    return {f"{e.edge.value} {e.edge.consumer.output}": e.fate for e in found.edges}
+
+
+def test_truths_that_two_nodes_compute(tmp_path: Path) -> None:
+    """One of them remains, and where reads it: the other one is not part of its kernel."""
+    seen = fates(
+        tmp_path,
+        models.HEAD + "g (float[4,4] x, float[4,4] a, float[4,4] b) => (float[4,4] y) "
+        "<float z = {0}, float o = {0}> "
+        "{ p = Less(x, z)  n = Not(p)  q = Less(x, o)  v = Where(n, a, b)  y = Where(q, b, v) }",
+    )
+    assert seen["p n"] == "kept"
+
+
+def test_sizes_that_become_a_constant(tmp_path: Path) -> None:
+    """Those of a shape that is itself computed."""
+    seen = fates(
+        tmp_path,
+        models.HEAD + "g (float[2,6] x) => (float[2,6] y) "
+        "<int64 at = {1}, int64 four = {4}, int64[1] big = {99}> "
+        "{ p = Shape(x)  to = Mod(p, big)  r = Reshape(x, to)  s = Shape(r)  n = Gather(s, at)  "
+        "m = Mod(n, four)  k = Sub(four, m)  c = Cast<to = 1>(k)  y = Mul(x, c) }",
+    )
+    assert seen["m k"] == "folded"
+
+
+def test_codes_that_a_reshape_hands_on(tmp_path: Path) -> None:
+    """They are unsigned in the kernels, and none of them has its old name."""
+    seen = fates(
+        tmp_path,
+        models.HEAD + "g (float[1,2,3,3] x) => (float[2,9] y) <float s = {0.05}, float t = {0.1}, "
+        "int8 z = {0}, int8[2,2,1,1] w = {1, 2, 3, -4}, int64[2] to = {2, 9}> "
+        "{ q = QuantizeLinear(x, s, z)  d = DequantizeLinear(q, s, z)  "
+        "e = DequantizeLinear(w, t, z)  c = Conv(d, e)  r = QuantizeLinear(c, s, z)  "
+        "f = DequantizeLinear(r, s, z)  v = Reshape(f, to)  p = QuantizeLinear(v, s, z)  "
+        "y = DequantizeLinear(p, s, z) }",
+    )
+    assert (seen["c r"], seen["r f"]) == ("fused", "kept")

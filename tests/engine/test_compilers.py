@@ -17,19 +17,23 @@ def target(folder: Path, passes: str, paths: str, more: str = "") -> Path:
 BLOCKED = """
   - layout:
       {name: blocked, block: 8, convolutions: [Conv], poolings: [MaxPool], joins: [Mul],
-       stay: [Relu]}
+       scales: [Mul], concatenations: [Concat], stay: [Relu]}
   - fuse: [conv-residual]
 """
 INSIDE = "  conv-residual: {shapes: [{layout: {u: blocked, r: blocked}}], source: s}\n"
 RESIDUAL = """g (float[1,8,5,5] x, float[1,16,5,5] r) => (float[1,16,5,5] y)
-<float[16,8,1,1] v = {{{zeros}}}, float[16,8,1,1] w = {{{zeros}}}> {{
+<float[16,8,1,1] v = {{{zeros}}}, float[16,8,1,1] w = {{{zeros}}}, float[8,8,1,1] h = {{{half}}},
+ float[16,1,1] s = {{{factors}}}, float two = {{2}}> {{
   [one] a = Conv(x, v)  [two] b = Conv(x, w)  {between}  [sum] y = Add(a, {operand}) }}"""
 
 
 def residual(between: str = "", operand: str = "b") -> str:
     """A sum of a convolution and of something, in ONNX text with weights of zeros."""
     zeros = ", ".join(["0"] * 128)
-    return RESIDUAL.format(zeros=zeros, between=between, operand=operand)
+    half, factors = ", ".join(["0"] * 64), ", ".join(["2"] * 16)
+    return RESIDUAL.format(
+        zeros=zeros, half=half, factors=factors, between=between, operand=operand
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,6 +43,11 @@ def residual(between: str = "", operand: str = "b") -> str:
         ("[f] c = Relu(b)", "c", "fuse"),
         ("[f] c = Mul(b, b)", "c", "fuse"),
         ("[f] c = MaxPool<kernel_shape = [1, 1]>(r)", "c", "fuse"),
+        ("[f] c = Mul(b, s)", "c", "fuse"),
+        ("[f] c = Mul(s, b)", "c", "fuse"),
+        ("[f] c = Mul(b, two)", "c", "unsupported-shape"),
+        ("d = Conv(x, h)  c = Concat<axis = 1>(d, d)", "c", "fuse"),
+        ("d = Conv(x, h)  c = Concat<axis = -3>(d, d)", "c", "unsupported-shape"),
         ("[f] c = Neg(b)", "c", "unsupported-shape"),
         ("", "r", "unsupported-shape"),
     ],
@@ -97,6 +106,23 @@ def test_neutral_tensors(tensors: bool, gone: int, tmp_path: Path) -> None:
     text = """g (float[N,2] x) => (float[N,2] y) <float[2] zero = {0.0, 0.0}> {
       a = Add(x, zero)  y = Relu(a) }"""
     passes = f"  - eliminate: [Add]\n    tensors: {str(tensors).lower()}\n"
+    assert len(explain(text, target(tmp_path, passes, "  {}\n")).eliminated) == gone
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero", "reader", "gone"),
+    [("s", "z", "", 1), ("t", "z", "", 0), ("s", "o", "", 0), ("s", "z", "m = Neg(d)", 0)],
+)
+def test_codes_that_are_quantised_again(
+    scale: str, zero: str, reader: str, gone: int, tmp_path: Path
+) -> None:
+    more = ", float[4] m" if reader else ""
+    text = f"""<opset_import: ["" : 13]>
+      g (float[4] x) => (float[4] y{more})
+      <float s = {{0.5}}, float t = {{0.25}}, uint8 z = {{0}}, uint8 o = {{1}}> {{
+      a = QuantizeLinear(x, s, z)  d = DequantizeLinear(a, s, z)  {reader}
+      b = QuantizeLinear(d, {scale}, {zero})  y = DequantizeLinear(b, {scale}, {zero}) }}"""
+    passes = "  - eliminate: [QuantizeLinear]\n"
     assert len(explain(text, target(tmp_path, passes, "  {}\n")).eliminated) == gone
 
 

@@ -29,6 +29,17 @@ def test_shape_that_depends_on_the_caller() -> None:
     assert found == ("N", 12)
 
 
+def test_shapes_behind_one_another() -> None:
+    """Each of them is found only when the one before is known."""
+    steps = "".join(
+        f"s{i} = Shape(x{i})  m{i} = Mod(s{i}, big)  x{i + 1} = Reshape(x{i}, m{i})  "
+        for i in range(8)
+    )
+    text = f"""g (float[2,12] x0) => (float[a,b] y) <int64[1] big = {{99}}> {{
+      {steps} y = Neg(x8) }}"""
+    assert dims(text, "x8") == (2, 12)
+
+
 TAIL = "r = Reshape(x, to)  y = Neg(r) }"
 
 
