@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fusectl.audit.work import Measured
@@ -11,7 +11,8 @@ from fusectl.report.types import Decision, NodeRef, Report
 LEGALITY = frozenset({"adjacency", "users", "pattern", "numerics"})
 """Classes of reasons that make a fusion another function, on any machine."""
 
-Key = tuple[tuple[tuple[str, str], ...], str, str]
+Scope = tuple[tuple[str, str], ...]
+Key = tuple[Scope, str, str]
 """Scope, value, and the consumer's first output."""
 
 
@@ -42,10 +43,12 @@ def lay(report: Report, edges: Iterable[Measured]) -> Iterator[Compared]:
     """Lay the decisions of a report over measured edges of the same model.
 
     An edge is predicted *fused* where an accepted decision swallows its value and holds its
-    consumer.
+    consumer. A node that was eliminated first is where its neighbours are: its edges are fused
+    where a decision swallows what it passes on and holds one of its readers.
     """
     edges = tuple(edges)
     accepted, refused = _by_edge(report)
+    accepted = {**_through(report, edges, accepted), **accepted}
     read = {(e.scope, e.value) for e in edges if e.fate == "kept"}
     for edge in edges:
         key = (edge.scope, edge.value, edge.consumer.output)
@@ -74,13 +77,35 @@ def _by_edge(report: Report) -> tuple[dict[Key, Decision], dict[Key, list[Decisi
     return accepted, refused
 
 
+def _through(
+    report: Report, edges: Iterable[Measured], accepted: Mapping[Key, Decision]
+) -> dict[Key, Decision]:
+    """Return the decisions about edges into and out of eliminated nodes."""
+    gone = {(_scope(e.node), e.node.output) for e in report.eliminated}
+    source: dict[tuple[Scope, str], str] = {}
+    for edge in edges:
+        if (edge.scope, edge.consumer.output) in gone:
+            source.setdefault((edge.scope, edge.consumer.output), edge.value)
+    found: dict[Key, Decision] = {}
+    for edge in edges:
+        value, steps = edge.value, list[tuple[str, str]]()
+        while (edge.scope, value) in source:
+            steps.append((source[edge.scope, value], value))
+            value = source[edge.scope, value]
+        decision = accepted.get((edge.scope, value, edge.consumer.output)) if steps else None
+        if decision is not None:
+            found[edge.scope, edge.value, edge.consumer.output] = decision
+            found.update({(edge.scope, before, after): decision for before, after in steps})
+    return found
+
+
 def _keys(decision: Decision, values: Iterable[str]) -> Iterator[Key]:
     for value in values:
         for node in decision.nodes:
             yield _scope(node), value, node.output
 
 
-def _scope(node: NodeRef) -> tuple[tuple[str, str], ...]:
+def _scope(node: NodeRef) -> Scope:
     return tuple((s.node, s.attr) if s.node else (s.function, s.call) for s in node.graph)
 
 
