@@ -31,3 +31,17 @@ def test_several_users_may_all_be_fused() -> None:
 
 def test_what_is_kept_is_never_illegal() -> None:
     assert illegal("kept", "kept") == [False, False]
+
+
+PASSED = models.HEAD + (
+    "g (float[2,8] x, float[8,4] w) => (float[2,4] y) "
+    "{ u = Gemm(x, w)  i = Identity(u)  j = Identity(i)  y = Relu(j) }"
+)
+
+
+def test_edges_of_an_eliminated_node_follow_what_it_passes_on() -> None:
+    steps = (("u", "Identity", "i"), ("i", "Identity", "j"), ("j", "Relu", "y"))
+    edges = [Measured(v, End("", "", v), End("", o, c), "fused") for v, o, c in steps]
+    for skip, fused in (([], True), (["matmul-activation"], False)):
+        report = api.explain(parser.parse_model(PASSED), "ideal", skip=skip)
+        assert [found.predicted for found in lay(report, edges)] == [fused] * 3
