@@ -142,3 +142,27 @@ def positive_scale(candidate: Candidate, args: Args) -> Outcomes:
         return None
     value = candidate.bound.get(name, name)
     return [fail(value, f"{value} is not positive: the largest code is the smallest number")]
+
+
+@check("zero-point-zero", "constant-value", takes=("values",))
+def zero_point_zero(candidate: Candidate, args: Args) -> Outcomes:
+    """The dequantisers that make these operands have zero point 0 throughout."""
+    found = []
+    names = args["values"]
+    for name in (names,) if isinstance(names, str) else names:
+        value = candidate.bound.get(name, "")
+        maker = candidate.overlay.producers.get(value)
+        if maker is None or candidate.operators.acts_as(maker.op) != "DequantizeLinear":
+            continue
+        zero = maker.inputs[2] if len(maker.inputs) > 2 else ""
+        if not zero:
+            continue
+        try:
+            nought = not np.any(candidate.overlay.array(zero))
+        except (Unreadable, KeyError):
+            found.append(unknown(maker.label, f"the zero point {zero} cannot be read"))
+            continue
+        if not nought:
+            seen = f"{maker.label} has the zero point {constant(candidate.overlay, zero)}"
+            found.append(fail(maker.label, seen, "quantise symmetrically, or keep it"))
+    return found or None

@@ -38,6 +38,32 @@ def swaps_last_two(candidate: Candidate, args: Args) -> Outcomes:
     ]
 
 
+@check("not-swapped", "layout", takes=("values",))
+def not_swapped(candidate: Candidate, args: Args) -> Outcomes:
+    """No Transpose of the last two axes, which the product would take over, makes the operands."""
+    found = []
+    names = args["values"]
+    for name in (names,) if isinstance(names, str) else names:
+        value = candidate.bound.get(name, "")
+        maker = candidate.overlay.producers.get(value)
+        if maker is None or candidate.operators.acts_as(maker.op) != "Transpose":
+            continue
+        perm = candidate.overlay.attr(maker, "perm")
+        if isinstance(perm, tuple) and list(perm) == [*range(len(perm) - 2), *_swapped(perm)]:
+            found.append(
+                fail(
+                    maker.label,
+                    f"{maker.label} exchanges the last two axes, which the product does by itself",
+                    f"compute {value} in this layout, or keep it",
+                )
+            )
+    return found or None
+
+
+def _swapped(perm: tuple[object, ...]) -> tuple[int, ...]:
+    return (len(perm) - 1, len(perm) - 2) if len(perm) > 1 else ()
+
+
 @check("pads-spatial", "attribute", takes=("node",))
 def pads_spatial(candidate: Candidate, args: Args) -> Outcomes:
     """Only spatial axes are padded, and none is cropped."""

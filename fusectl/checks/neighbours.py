@@ -123,7 +123,10 @@ def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
 
 @check("only-read-by", "multi-user", takes=("values", "ops"))
 def only_read_by(candidate: Candidate, args: Args) -> Outcomes:
-    """All readers of the value are of an operator that this path serves."""
+    """All readers of the value are of an operator that this path serves.
+
+    The word ``output`` stands for the caller.
+    """
     overlay, found = candidate.overlay, []
     for name in _names(args["values"]):
         value = candidate.bound.get(name, "")
@@ -131,7 +134,7 @@ def only_read_by(candidate: Candidate, args: Args) -> Outcomes:
             g.label for g, _ in overlay.users(value) if not _listed(candidate, g, args["ops"])
         ]
         others += [node.label for node in overlay.captured.get(value, ())]
-        if value in overlay.returned:
+        if value in overlay.returned and "output" not in _names(args["ops"]):
             others.append("the caller")
         if others:
             observed = f"{value} also feeds {', '.join(dict.fromkeys(others))}"

@@ -66,3 +66,18 @@ def test_a_removed_node_belongs_to_the_fusion_over_it() -> None:
     target = api.load_target("onnxruntime-cpu")
     report = api.explain(parser.parse_model(text), target)
     assert [found.predicted for found in lay(report, edges, target)] == [True, True]
+
+
+PASSED = models.HEAD + (
+    "g (float[2,8] x, float[8,4] w) => (float[2,4] y) "
+    "{ u = Gemm(x, w)  i = Identity(u)  j = Identity(i)  y = Relu(j) }"
+)
+
+
+def test_edges_of_an_eliminated_node_follow_what_it_passes_on() -> None:
+    steps = (("u", "Identity", "i"), ("i", "Identity", "j"), ("j", "Relu", "y"))
+    edges = [Measured(v, End("", "", v), End("", o, c), "fused") for v, o, c in steps]
+    for skip, fused in (([], True), (["matmul-activation"], False)):
+        target = api.load_target("ideal")
+        report = api.explain(parser.parse_model(PASSED), target, skip=skip)
+        assert [found.predicted for found in lay(report, edges, target)] == [fused] * 3
