@@ -118,8 +118,9 @@ def test_distances_are_those_of_elements() -> None:
     assert from_formula(real, written, fused, 0.8).beyond == 1
     lost = np.array([1.0, np.nan, 3.0, 4.0, np.nan, 5.0])
     assert from_formula(real, real, lost, 9.0) == FromFormula(0.0, None, 0, 1, 1)
-    assert joined([from_formula(real, written, fused, 0.5), None]) is None
-    assert joined([]) is None
+    one = from_formula(real, written, fused, 0.5)
+    assert joined([one, None, one]) == FromFormula(0.5, 2.0, 2, 6, 4)
+    assert joined([None]) is None
 
 
 WEIGHTS = ", ".join(f"{v:.6f}" for v in RANDOM.normal(size=128))
