@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusectl.checks.describe import constant, number
+from fusectl.checks.neighbours import makers
 from fusectl.checks.parameters import parameter
 from fusectl.checks.registry import Args, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.constants import Array, Unreadable
@@ -148,12 +149,7 @@ def positive_scale(candidate: Candidate, args: Args) -> Outcomes:
 def zero_point_zero(candidate: Candidate, args: Args) -> Outcomes:
     """The dequantisers that make these operands have zero point 0 throughout."""
     found = []
-    names = args["values"]
-    for name in (names,) if isinstance(names, str) else names:
-        value = candidate.bound.get(name, "")
-        maker = candidate.overlay.producers.get(value)
-        if maker is None or candidate.operators.acts_as(maker.op) != "DequantizeLinear":
-            continue
+    for _, maker in makers(candidate, args["values"], "DequantizeLinear"):
         zero = maker.inputs[2] if len(maker.inputs) > 2 else ""
         if not zero:
             continue

@@ -5,7 +5,9 @@ from __future__ import annotations
 from fusectl.checks.limits import holds
 from fusectl.checks.registry import Args, Outcome, Outcomes, check, fail
 from fusectl.checks.state import taken
+from fusectl.graph.view import GraphView, Node
 from fusectl.match.candidate import Candidate, Role
+from fusectl.tables.schema import OperatorFacts
 from fusectl.tables.target_schema import Becomes, When
 
 _ENDS = ("", "producer", "consumer")
@@ -26,19 +28,18 @@ def _applies(found: Candidate, when: When) -> bool:
     )
 
 
-def becomes_op(found: Candidate) -> str:
-    """Return the operator that takes the place of a whole match; empty: one of its nodes stays."""
-    form, named = form_of(found), found.rule.becomes
-    if form.function:
-        return ""
-    return form.op or (named if named not in _ENDS else "")
+def named_op(found: Candidate) -> str:
+    """Return the operator that the rule names for a whole match; empty: one of its nodes stays."""
+    return found.rule.becomes if found.rule.becomes not in _ENDS else ""
 
 
 @check("nothing-beside", "attribute", needs="stand-ins")
 def nothing_beside(candidate: Candidate, args: Args) -> Outcomes:
     """An operator that counts as another one computes nothing beside what that one does."""
-    made = becomes_op(candidate)
-    if not made:
+    form = form_of(candidate)
+    made = form.op or named_op(candidate)
+    # A function has the original nodes in its body.
+    if not made or form.function:
         return None
     found: list[Outcome] = []
     for role, node in zip(candidate.roles, candidate.pattern.nodes, strict=True):
@@ -66,11 +67,10 @@ def beside(candidate: Candidate, role: Role) -> str:
     name = role.op.rpartition(".")[2]
     if facts.alike is None or (not role.held and role.lead.op != role.op):
         return f"{name} is more than {facts.acts_as}"
-    stated = attributes_beside(candidate, role)
+    stated = attribute_beside(facts, candidate.overlay.view, role.lead)
     if stated:
         return f"{name} has {stated}"
-    base = operators.facts.get(facts.acts_as)
-    for slot in facts.slots.keys() - (base.slots.keys() if base else set()):
+    for slot in operators.more_slots(role.op):
         holder = taken(candidate, role, slot)
         if holder:
             return f"{name} has its {slot} slot taken by {holder}"
@@ -85,14 +85,14 @@ def differs(candidate: Candidate, role: Role) -> bool:
     facts = candidate.operators.facts.get(role.op)
     if facts is None or not facts.acts_as or facts.quantized_output or role.lead.op != role.op:
         return False
-    return facts.alike is None or bool(attributes_beside(candidate, role))
+    stated = attribute_beside(facts, candidate.overlay.view, role.lead)
+    return facts.alike is None or bool(stated)
 
 
-def attributes_beside(candidate: Candidate, role: Role) -> str:
+def attribute_beside(facts: OperatorFacts, view: GraphView, node: Node) -> str:
     """Return an attribute by which a stand-in differs from the operator that it counts as."""
-    facts = candidate.operators.facts.get(role.op)
-    for attribute, plain in ((facts.alike or {}) if facts else {}).items():
-        stated = candidate.overlay.view.attr(role.lead, attribute)
+    for attribute, plain in (facts.alike or {}).items():
+        stated = view.attr(node, attribute)
         if isinstance(stated, int | float) and stated != plain:
             return f"{attribute} {stated:g}"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fusectl.checks.neighbours import makers
 from fusectl.checks.parameters import parameter
 from fusectl.checks.registry import Args, Outcomes, check, fail, runtime, unknown
 from fusectl.match.candidate import Candidate, Role
@@ -42,12 +43,7 @@ def swaps_last_two(candidate: Candidate, args: Args) -> Outcomes:
 def not_swapped(candidate: Candidate, args: Args) -> Outcomes:
     """No Transpose of the last two axes, which the product would take over, makes the operands."""
     found = []
-    names = args["values"]
-    for name in (names,) if isinstance(names, str) else names:
-        value = candidate.bound.get(name, "")
-        maker = candidate.overlay.producers.get(value)
-        if maker is None or candidate.operators.acts_as(maker.op) != "Transpose":
-            continue
+    for value, maker in makers(candidate, args["values"], "Transpose"):
         perm = candidate.overlay.attr(maker, "perm")
         if isinstance(perm, tuple) and list(perm) == [*range(len(perm) - 2), *_swapped(perm)]:
             found.append(

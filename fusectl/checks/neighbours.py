@@ -5,6 +5,8 @@ None of these is about what the fused form computes. A path requires them where 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fusectl.checks.registry import Args, Outcomes, check, fail
 from fusectl.checks.state import taken
 from fusectl.graph.overlay import Group
@@ -14,6 +16,15 @@ from fusectl.tables.schema import Value
 
 def _names(value: Value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
+
+
+def makers(candidate: Candidate, values: Value, op: str) -> Iterator[tuple[str, Group]]:
+    """Yield those of a pattern's values that an operator makes, with the node that does."""
+    for name in _names(values):
+        value = candidate.bound.get(name, "")
+        maker = candidate.overlay.producers.get(value)
+        if maker is not None and candidate.operators.acts_as(maker.op) == op:
+            yield value, maker
 
 
 def _listed(candidate: Candidate, group: Group, ops: Value) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fusectl.checks.registry import Args, Outcomes, check, fail
+from fusectl.graph.view import Node
 from fusectl.match.candidate import Candidate, Role
+from fusectl.tables.schema import SlotFact
 
 
 def taken(candidate: Candidate, role: Role, slot: str) -> str:
@@ -15,13 +17,14 @@ def taken(candidate: Candidate, role: Role, slot: str) -> str:
         return known
     facts = candidate.operators.facts.get(role.group.op)
     fact = facts.slots.get(slot) if facts else None
-    if fact is None:
-        return ""
+    return taken_as_loaded(fact, role.group.inputs, role.group.lead) if fact is not None else ""
+
+
+def taken_as_loaded(fact: SlotFact, inputs: tuple[str, ...], lead: Node | None) -> str:
+    """Return what has taken a slot in the model as loaded, as the operator's facts tell it."""
     if fact.input is not None:
-        inputs = role.group.inputs
         there = len(inputs) > fact.input and bool(inputs[fact.input])
         return f"input {inputs[fact.input]}" if there else ""
-    lead = role.group.lead
     stated = lead.attrs.get(fact.attribute) if lead is not None else None
     return f"{fact.attribute} {stated} in the model" if stated else ""
 

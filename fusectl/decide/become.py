@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fusectl.checks.form import form_of
+from fusectl.checks.form import form_of, named_op
 from fusectl.checks.users import duplicable, other_readers
 from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group
@@ -83,8 +83,7 @@ def _alike(found: Candidate, op: str) -> bool:
 
 
 def _own_op(found: Candidate, main: Role) -> str:
-    named = found.rule.becomes
-    return named if named not in ("", "producer", "consumer") else main.group.op
+    return named_op(found) or main.group.op
 
 
 def _inputs(found: Candidate, main: Role, gone: set[str]) -> tuple[str, ...]:

@@ -298,12 +298,12 @@ class Overlay:
         self._remove(group)
         self.removals += 1
 
-    def bypass(self, group: Group, source: str = "") -> bool:
-        """Remove a no-op: readers of its output read ``source``, or its first input, instead.
+    def bypass(self, group: Group, source: str) -> bool:
+        """Remove a no-op: readers of its output read ``source`` instead.
 
         False where the output must keep existing: it is returned beside or without its source.
         """
-        source, gone = source or group.inputs[0], group.outputs[0]
+        gone = group.outputs[0]
         if gone in self.returned:
             maker = self.producers.get(source)
             if maker is None or source in self.returned or source in self.captured:

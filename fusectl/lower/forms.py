@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from fusectl.checks.form import form_of
+from fusectl.checks.form import form_of, named_op
 from fusectl.decide.judge import Ruling
 from fusectl.decide.written import chosen
 from fusectl.graph.overlay import Group
@@ -16,7 +16,6 @@ _FEW = 3
 """Up to so many operators that fusions put into one are listed; more of them are counted."""
 _BIAS = {"add-bias": "b", "fold-batchnorm": "bias"}
 """The constant of a match that stands for the bias which a transform makes."""
-_ENDS = ("", "producer", "consumer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class Forms:
         own = form.op or form.function
         if kept is not None and not own:
             return self.of(kept.group).op
-        return own or (found.rule.becomes if found.rule.becomes not in _ENDS else "")
+        return own or named_op(found)
 
     def _reads(
         self, found: Candidate, how: Writes | None, inputs: tuple[str, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from fusectl.checks.form import attribute_beside
+from fusectl.checks.state import taken_as_loaded
 from fusectl.decide.judge import Ruling
 from fusectl.graph.overlay import Group, Overlay
 from fusectl.graph.types import BYTES
@@ -100,9 +102,8 @@ class Planner:
 
     def _job(self, link: Chain) -> Job:
         op = self.operators.acts_as(link.op)
-        kind = (
-            self._kinds.get(op, self._kinds.get(link.op, "host")) if self._alike(link) else "host"
-        )
+        kind = self._kinds.get(op, self._kinds.get(link.op, ""))
+        kind = kind if kind and self._alike(link) else "host"
         made = _MAKERS[kind](self, link, op) if kind in _MAKERS else None
         if made is not None:
             return made
@@ -118,24 +119,13 @@ class Planner:
 
     def _alike(self, link: Chain) -> bool:
         """Tell whether a node computes no more than the operator that it counts as."""
-        facts = self.operators.facts.get(link.op)
-        if facts is None or not facts.acts_as:
+        if not self.operators.stands_in(link.op):
             return True
-        base = self.operators.facts.get(facts.acts_as)
-        more = facts.slots.keys() - (base.slots.keys() if base else set())
-        inputs, node = link.inputs, link.node
-        filled = any(
-            self._attr(node, slot.attribute)
-            if slot.input is None
-            else len(inputs) > slot.input and inputs[slot.input]
-            for slot in (facts.slots[name] for name in more)
-        )
-        plain = facts.alike
-        return (
-            plain is not None
-            and not filled
-            and all(self._attr(node, name) in (None, neutral) for name, neutral in plain.items())
-        )
+        facts = self.operators.facts[link.op]
+        if facts.alike is None or attribute_beside(facts, self.overlay.view, link.node):
+            return False
+        more = self.operators.more_slots(link.op).values()
+        return not any(taken_as_loaded(fact, link.inputs, link.node) for fact in more)
 
     def _captured(self, node: Node) -> Iterable[str]:
         """Yield values that the bodies of a node read."""

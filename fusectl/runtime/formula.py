@@ -133,15 +133,14 @@ class QuantizeLinear(OpRun):
         block_size: int | None = None,
         **_: object,
     ) -> tuple[Array]:
-        if block_size:
-            raise CannotRun("a scale for each block has no formula here")
         kind = output_dtype or onnx.TensorProto.UINT8
         if zero_point is not None:
             kind = helper.np_dtype_to_tensor_dtype(zero_point.dtype)
         limits = _CODES.get(int(kind))
         if limits is None:
             raise CannotRun("codes of this type are no whole numbers, and have no formula here")
-        codes = x.astype(np.float64) / _along(scale, x, axis) + _along(_offset(zero_point), x, axis)
+        step, offset = _encoding(x, scale, zero_point, axis, block_size)
+        codes = x.astype(np.float64) / step + offset
         return (np.clip(codes, *limits),)
 
 
@@ -159,10 +158,8 @@ class DequantizeLinear(OpRun):
         block_size: int | None = None,
         **_: object,
     ) -> tuple[Array]:
-        if block_size:
-            raise CannotRun("a scale for each block has no formula here")
-        codes = x.astype(np.float64) - _along(_offset(zero_point), x, axis)
-        return (codes * _along(scale, x, axis),)
+        step, offset = _encoding(x, scale, zero_point, axis, block_size)
+        return ((x.astype(np.float64) - offset) * step,)
 
 
 class DynamicQuantizeLinear(OpRun):
@@ -239,6 +236,15 @@ def _of_rows(codes: Array, zero_point: Array | None, axis: int) -> Numbers:
 
 def _offset(zero_point: Array | None) -> Numbers:
     return np.asarray(0.0 if zero_point is None else zero_point, np.float64)
+
+
+def _encoding(
+    x: Array, scale: Array, zero_point: Array | None, axis: int | None, block_size: int | None
+) -> tuple[Numbers, Numbers]:
+    """Return scale and zero point in the rank of ``x``. Raises CannotRun."""
+    if block_size:
+        raise CannotRun("a scale for each block has no formula here")
+    return _along(scale, x, axis), _along(_offset(zero_point), x, axis)
 
 
 def _along(numbers: Array, x: Array, axis: int | None) -> Numbers:

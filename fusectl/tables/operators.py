@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import onnx
 
 from fusectl.graph.shapes import StandIn
-from fusectl.tables.schema import FunctionFacts, OperatorFacts
+from fusectl.tables.schema import FunctionFacts, OperatorFacts, SlotFact
 
 _NOTHING = frozenset[str]()
 
@@ -56,6 +56,12 @@ class Operators:
         """Tell whether an operator counts as another one."""
         facts = self.facts.get(op)
         return facts is not None and bool(facts.acts_as)
+
+    def more_slots(self, op: str) -> dict[str, SlotFact]:
+        """Return the slots of an operator that the one which it counts as does not have."""
+        facts, base = self.facts[op], self.facts.get(self.acts_as(op))
+        known = base.slots if base is not None else {}
+        return {name: fact for name, fact in facts.slots.items() if name not in known}
 
     def acts_as(self, op: str) -> str:
         """Return the operator as which another one counts: FusedGemm counts as Gemm."""

@@ -134,9 +134,10 @@ def _largest(far: Numbers) -> float | None:
 
 
 def joined(found: Iterable[FromFormula | None]) -> FromFormula | None:
-    """Return what several comparisons say together, None where there is none."""
-    known = [p for p in found if p is not None]
-    if not known:
+    """Return what several comparisons say together, None where one of them is missing."""
+    parts = list(found)
+    known = [p for p in parts if p is not None]
+    if not known or len(known) < len(parts):
         return None
     return FromFormula(
         _most(p.written for p in known),

@@ -52,11 +52,7 @@ def fed_by(session: Session) -> Iterator[Fed]:
 
 
 class Sides:
-    """The results of the original, held against the fused side.
-
-    ``made_up``: sizes of inputs were, so that the fused side may rightly refuse them. ``moves``:
-    how far each output may lie off all the same.
-    """
+    """The results of the original, held against the fused side."""
 
     def __init__(self, allowed: Limits, demand: Demand) -> None:
         """Say how far results may lie apart, and which equivalence has to hold."""
@@ -72,7 +68,11 @@ class Sides:
         made_up: bool = False,
         moves: Moves | None = None,
     ) -> Comparison:
-        """Run the fused side on the inputs that the original was fed with."""
+        """Run the fused side on the inputs that the original was fed with.
+
+        ``made_up``: sizes of inputs were, so that the fused side may rightly refuse them.
+        ``moves``: how far each output may lie off all the same.
+        """
         try:
             session = open_session(model)
         except CannotRun as error:
@@ -140,7 +140,7 @@ class _Tally:
             "reassociate": formula is not None and not formula.beyond,
         }
         held = tuple(d for d in DEMANDS if holds[d])
-        if demand == "reassociate" and (formula is None or None in self.formulas):
+        if demand == "reassociate" and formula is None:
             return Comparison("not run", "it has no formula here", self.worst[2], held)
         if holds[demand]:
             return Comparison("pass", "", self.worst[2], held, formula)

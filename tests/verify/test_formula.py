@@ -119,8 +119,9 @@ def test_distances_are_those_of_elements() -> None:
     lost = np.array([1.0, np.nan, 3.0, 4.0, np.nan, 5.0])
     assert from_formula(real, real, lost, 9.0) == FromFormula(0.0, None, 0, 1, 1)
     one = from_formula(real, written, fused, 0.5)
-    assert joined([one, None, one]) == FromFormula(0.5, 2.0, 2, 6, 4)
-    assert joined([None]) is None
+    assert joined([one, one]) == FromFormula(0.5, 2.0, 2, 6, 4)
+    assert joined([one, None]) is None
+    assert joined([]) is None
 
 
 WEIGHTS = ", ".join(f"{v:.6f}" for v in RANDOM.normal(size=128))
