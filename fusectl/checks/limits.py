@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from fusectl.checks.registry import Outcome, Outcomes, fail, unknown
@@ -94,7 +95,10 @@ def _against(candidate: Candidate, limit: ShapeLimit) -> Iterator[Outcome]:
                 limit.span,
             )
     for name, wanted in limit.elements.items():
-        yield from _elements(candidate, name, wanted, limit)
+        yield from _elements(candidate, name, limit, range(wanted, wanted + 1), str(wanted))
+    for name, least in limit.more_than.items():
+        taken = range(least + 1, sys.maxsize)
+        yield from _elements(candidate, name, limit, taken, f"more than {least}")
     for name, forms in limit.forms.items():
         yield from _form(candidate, name, forms, limit)
     if len(limit.same) == 2:
@@ -143,7 +147,9 @@ def _rank(
         )
 
 
-def _elements(candidate: Candidate, name: str, wanted: int, limit: ShapeLimit) -> Iterator[Outcome]:
+def _elements(
+    candidate: Candidate, name: str, limit: ShapeLimit, taken: range, wanted: str
+) -> Iterator[Outcome]:
     value, dims = candidate.bound.get(name, ""), _dims(candidate, name)
     if not value:
         return
@@ -153,7 +159,7 @@ def _elements(candidate: Candidate, name: str, wanted: int, limit: ShapeLimit) -
     count = 1
     for dim in dims or ():
         count *= dim if isinstance(dim, int) else 1
-    if count != wanted:
+    if count not in taken:
         yield fail(
             value, f"{value} has {count} elements; this path takes {wanted}", where=limit.span
         )

@@ -6,16 +6,18 @@ and where inference gives up on one of them, every shape behind it is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import prod
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from fusectl.graph.constants import Unreadable
+from fusectl.graph.constants import Array, Unreadable
 from fusectl.graph.copied import copied_shapes
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
-from fusectl.graph.sizes import computed_sizes, reshaped
+from fusectl.graph.sizes import Sizes, computed_sizes, expanded, reshaped
 from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, Node
 
@@ -43,7 +45,7 @@ def refine(
     """
     scratch = model
     for _ in range(_ROUNDS):
-        found, shapes = _computed(view), _reshaped(view, follow)
+        found, shapes = _computed(view, follow), _reshaped(view, follow)
         if not found and not shapes:
             return
         if scratch is model:
@@ -65,13 +67,14 @@ def refine(
 
 def _reshaped(view: GraphView, follow: bool) -> dict[str, TensorType]:
     """Shapes of reshaped values that sizes computed in the graph tell, better than is known."""
-    nodes = [n for n in view.nodes if n.op == "Reshape" and not _settled(view, n)]
+    steps = {"Reshape": reshaped, "Expand": expanded} if follow else {"Reshape": reshaped}
+    nodes = [n for n in view.nodes if n.op in steps and not _settled(view, n)]
     if not nodes:
         return {}
     known = computed_sizes(view) if follow else copied_shapes(view)
     better = {}
     for node in nodes:
-        value, dims = node.outputs[0], reshaped(view, node, known)
+        value, dims = node.outputs[0], steps[node.op](view, node, known)
         stated = view.type_of(value)
         if dims is None or (stated.dims is not None and len(stated.dims) != len(dims)):
             continue
@@ -102,29 +105,40 @@ def _state(graph: onnx.GraphProto, shapes: dict[str, TensorType]) -> None:
             graph.value_info.append(info)
 
 
-def _computed(view: GraphView) -> list[tuple[Node, int, onnx.TensorProto]]:
-    """Deciding inputs that are computed constants, of nodes whose result's shape is not known."""
+def _computed(view: GraphView, follow: bool) -> list[tuple[Node, int, onnx.TensorProto]]:
+    """Deciding inputs that are computed constants, of nodes whose result's shape is not known.
+
+    ``follow``: also sizes that are computed from shapes of which other dimensions are open.
+    """
     open_nodes = [node for node in view.nodes if node.op in _DECIDING and not _settled(view, node)]
     if not open_nodes:
         return []
     overlay = Overlay(view)
     fold(overlay, ("QuantizeLinear", "DequantizeLinear"))
+    sizes = computed_sizes(view) if follow else {}
     found = []
     for node in open_nodes:
         for slot in _DECIDING[node.op]:
             value = node.inputs[slot] if slot < len(node.inputs) else ""
-            if value not in overlay.folded:
-                continue
-            size = view.type_of(value).static
-            if size is not None and len(size) > 1:
-                continue
-            try:
-                array = overlay.array(value)
-            except Unreadable:
-                continue
-            if array.size <= _LARGEST:
+            array = _array(overlay, value, sizes)
+            if array is not None and array.size <= _LARGEST:
                 found.append((node, slot, numpy_helper.from_array(array)))
     return found
+
+
+def _array(overlay: Overlay, value: str, sizes: Mapping[str, Sizes]) -> Array | None:
+    """Return what a value that decides a shape holds, where all of it is known."""
+    known = overlay.type_of(value)
+    size = known.static
+    if value in overlay.folded and (size is None or len(size) < 2):
+        try:
+            return overlay.array(value)
+        except Unreadable:
+            return None
+    held = sizes.get(value)
+    if held is None or size is None or not all(isinstance(d, int) for d in held):
+        return None
+    return np.array(held, known.dtype).reshape(size) if len(held) == prod(size) else None
 
 
 def _settled(view: GraphView, node: Node) -> bool:

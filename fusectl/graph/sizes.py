@@ -7,7 +7,9 @@ kinds. Here an element is a number, a symbol of the model, or unknown, each by i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from onnx import numpy_helper
 
 from fusectl.graph.constants import Unreadable
 from fusectl.graph.types import Dim
@@ -61,6 +63,23 @@ def reshaped(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | No
         others = (*made[:place], *made[place + 1 :])
         made[place] = _quotient(before, others) if before is not None else None
     return tuple(made)
+
+
+def expanded(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    """Return the shape that an Expand makes, as far as it is known."""
+    target = contents(view, node.inputs[1], known) if len(node.inputs) > 1 else None
+    before = view.type_of(node.inputs[0]).dims
+    if target is None or before is None:
+        return None
+    rank = max(len(before), len(target))
+    pairs = zip(_padded(before, rank), _padded(target, rank), strict=True)
+    return tuple(
+        b if a == 1 else a if b in (1, a) or isinstance(a, int) else None for a, b in pairs
+    )
+
+
+def _padded(sizes: Sizes, rank: int) -> Sizes:
+    return (1,) * (rank - len(sizes)) + sizes
 
 
 def _quotient(whole: Sizes, parts: Sizes) -> Dim:
@@ -137,22 +156,73 @@ def _slice(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None
     return data[limits[0] : limits[1]] if steps == (1,) else None
 
 
-def _arithmetic(work: Callable[[int, int], int]) -> _Step:
+def _arithmetic(work: Callable[[int, int], int], neutral: int, *, swaps: bool = False) -> _Step:
+    """Compute with whole numbers; a symbol stays itself beside the number that changes nothing."""
+
+    def one(a: Dim, b: Dim) -> Dim:
+        if isinstance(a, int) and isinstance(b, int):
+            return work(a, b)
+        if b == neutral:
+            return a
+        return b if swaps and a == neutral else None
+
     def step(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
-        a, b = (contents(view, v, known) for v in node.inputs[:2])
-        if a is None or b is None or (len(a) != len(b) and 1 not in (len(a), len(b))):
-            return None
-        length = max(len(a), len(b))
-        pairs = zip(a * (length // len(a)), b * (length // len(b)), strict=True)
-        return tuple(
-            work(x, y) if isinstance(x, int) and isinstance(y, int) else None for x, y in pairs
-        )
+        found = _pairs(view, node.inputs, known)
+        return None if found is None else tuple(one(a, b) for a, b in found)
 
     return step
 
 
 def _divide(a: int, b: int) -> int:
     return int(a / b) if b else 0
+
+
+def _equal(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    """Compare elements, 1 for equal; a dimension is no negative number."""
+    found = _pairs(view, node.inputs, known)
+    return None if found is None else tuple(_alike(a, b) for a, b in found)
+
+
+def _alike(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return int(a == b)
+    number = a if isinstance(a, int) else b
+    return 0 if isinstance(number, int) and number < 0 and None not in (a, b) else None
+
+
+def _where(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    found = _pairs(view, node.inputs, known)
+    if found is None:
+        return None
+    return tuple(None if chosen is None else a if chosen else b for chosen, a, b in found)
+
+
+def _pairs(view: GraphView, values: Sequence[str], known: dict[str, Sizes]) -> list[Sizes] | None:
+    """Return the elements of several values side by side; one element stands for all."""
+    found = [contents(view, v, known) for v in values]
+    lengths = {len(sizes) for sizes in found if sizes is not None} - {1}
+    if None in found or len(lengths) > 1:
+        return None
+    length = max(lengths, default=1)
+    spread = (s * length if len(s) == 1 else s for s in found if s is not None)
+    return list(zip(*spread, strict=True))
+
+
+def _filled(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    """Return what a ConstantOfShape makes, where it is a vector of whole numbers."""
+    size = contents(view, node.inputs[0], known)
+    number = _number(node)
+    if size is None or len(size) != 1 or not isinstance(size[0], int) or number is None:
+        return None
+    return (number,) * min(size[0], _LONGEST + 1)
+
+
+def _number(node: Node) -> int | None:
+    for attribute in node.proto.attribute:
+        if attribute.name == "value":
+            array = numpy_helper.to_array(attribute.t)
+            return int(array.reshape(-1)[0]) if array.dtype.kind in "iu" else None
+    return None
 
 
 _Step = Callable[[GraphView, Node, dict[str, Sizes]], Sizes | None]
@@ -165,8 +235,12 @@ _STEPS: dict[str, _Step] = {
     "Squeeze": _same,
     "Cast": _same,
     "Identity": _same,
-    "Add": _arithmetic(lambda a, b: a + b),
-    "Sub": _arithmetic(lambda a, b: a - b),
-    "Mul": _arithmetic(lambda a, b: a * b),
-    "Div": _arithmetic(_divide),
+    "Reshape": _same,
+    "Add": _arithmetic(lambda a, b: a + b, 0, swaps=True),
+    "Sub": _arithmetic(lambda a, b: a - b, 0),
+    "Mul": _arithmetic(lambda a, b: a * b, 1, swaps=True),
+    "Div": _arithmetic(_divide, 1),
+    "Equal": _equal,
+    "Where": _where,
+    "ConstantOfShape": _filled,
 }

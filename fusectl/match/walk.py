@@ -96,7 +96,9 @@ def _told_apart(rule: Rule, pattern: Pattern, path: PathDoc | None, names: tuple
     told.update(str(v) for r in rule.require for v in r.args.values())
     if path is not None:
         told.update(c.rstrip("?") for c in path.const)
-        told.update(n for s in path.shapes for n in (*s.rank, *s.elements, *s.forms, *s.static))
+        for limit in path.shapes:
+            told.update((*limit.rank, *limit.elements, *limit.more_than))
+            told.update((*limit.forms, *limit.static))
         told.update((*path.where, *path.types))
     answer = any(name in told for name in names)
     _TOLD[key] = (pattern, path, answer)

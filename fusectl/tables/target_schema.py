@@ -53,6 +53,7 @@ class Grouping:
 class ShapeLimit:
     """One alternative of a path's shape limits; all keys of it must hold.
 
+    ``elements`` is how many elements a value has, ``more_than`` what it has more of.
     ``forms`` are shapes relative to the product's rows ``m`` and columns ``n``, as in ``[n, 1xn]``.
     ``ops`` are operators that make a value, ``layout`` the layout that it has been given by a pass
     (``plain``: none), ``present`` values that must be there. An alternative whose ``ops``,
@@ -66,6 +67,7 @@ class ShapeLimit:
     rank: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
     elements: dict[str, int] = field(default_factory=dict)
+    more_than: dict[str, int] = field(default_factory=dict)
     forms: dict[str, tuple[str, ...]] = field(default_factory=dict)
     same: tuple[str, ...] = ()
 

@@ -290,8 +290,8 @@ def _check_path(name: str, path: PathDoc, rule: Rule, problems: list[Problem]) -
         *(c.rstrip("?") for c in path.const),
     ]
     for limit in path.shapes:
-        named += [*limit.rank, *limit.static, *limit.elements, *limit.forms, *limit.same]
-        named += [*limit.ops, *limit.layout, *limit.present]
+        named += [*limit.rank, *limit.static, *limit.elements, *limit.more_than, *limit.forms]
+        named += [*limit.same, *limit.ops, *limit.layout, *limit.present]
     for value in named:
         if value not in values:
             hint = did_you_mean(value, values)
