@@ -163,7 +163,8 @@ def _form(
 ) -> Iterator[Outcome]:
     """Hold a bias against forms such as n, 1xn, mx1, mxn of the product's rows and columns."""
     value, dims = candidate.bound.get(name, ""), _dims(candidate, name)
-    product = candidate.overlay.known_type_of(candidate.value).dims
+    # The weight tells a product's columns or channels, whatever else is known of its shape.
+    product = candidate.overlay.type_of(candidate.value).dims
     if not value:
         return
     shown = ", ".join(f"[{f.replace('x', ',')}]" for f in forms)

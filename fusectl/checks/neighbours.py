@@ -32,9 +32,14 @@ def _listed(candidate: Candidate, group: Group, ops: Value) -> bool:
     return group.op in names or candidate.operators.acts_as(group.op) in names
 
 
-@check("not-made-by", "unsupported-op", takes=("values", "ops"))
+@check("not-made-by", "unsupported-op", takes=("values", "ops", "below?#"))
 def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
-    """The operands are not made by an operator that this path does not start from."""
+    """The operands are not made by an operator that this path does not start from.
+
+    ``below``: only a model of a lower opset is held to it.
+    """
+    if "below" in args and candidate.overlay.view.opset() >= int(str(args["below"])):
+        return None
     found = []
     for name in _names(args["values"]):
         value = candidate.bound.get(name, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -43,11 +43,17 @@ def eliminate(
     return removed
 
 
-def merge_equal(overlay: Overlay) -> None:
-    """Merge nodes that compute the same from the same inputs."""
+def merge_equal(overlay: Overlay, apart: Collection[str] = ()) -> None:
+    """Merge nodes that compute the same from the same inputs.
+
+    ``apart``: operators of which each reader has a copy of its own, so that no two read the same.
+    """
     seen: dict[tuple[object, ...], Group] = {}
     for group in list(overlay.groups):
-        if not group.alive or group.fused or group.op in NOT_FOLDED:
+        if not group.alive or group.fused or group.op in NOT_FOLDED or group.op in apart:
+            continue
+        makers = (overlay.producers.get(v) for v in group.inputs)
+        if apart and any(m is not None and m.op in apart for m in makers):
             continue
         if any(o in overlay.returned or o in overlay.captured for o in group.outputs):
             continue

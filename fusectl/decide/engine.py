@@ -166,7 +166,7 @@ class _Scope:
         if step.share is not None:
             share(overlay, step.share)
         if step.cse:
-            merge_equal(overlay)
+            merge_equal(overlay, step.apart)
 
     def _sweep(self, rule: Rule, step: int, gate: Range | None = None) -> bool:
         """Run one rule once over the graph; True where it fused something."""

@@ -20,7 +20,7 @@ from fusectl.graph.plain import computes_sizes, plain_types
 from fusectl.graph.read import parse, read_bytes
 from fusectl.graph.refine import refine
 from fusectl.graph.repeat import shorten
-from fusectl.graph.shapes import StandIn, bodies, has_bodies, infer, types_of
+from fusectl.graph.shapes import StandIn, bodies, has_bodies, infer, invented, types_of
 from fusectl.graph.types import DTYPES, TensorType
 from fusectl.graph.view import GraphView, ModelView, Node, Step
 
@@ -160,7 +160,7 @@ class _Loader:
         complete(view, self.like_first)
         if parent is None and not scope:
             refine(view, self.model, self._types)
-            if computes_sizes(view):
+            if computes_sizes(view) or invented(self.model.graph):
                 args = view, self.model, self.alike, self.like_first
                 view.plain = cache(partial(plain_types, *args))
         return view

@@ -13,7 +13,7 @@ import onnx
 
 from fusectl.graph.dtypes import complete
 from fusectl.graph.refine import refine
-from fusectl.graph.shapes import StandIn, infer, types_of
+from fusectl.graph.shapes import StandIn, infer, invented, types_of
 from fusectl.graph.types import TensorType
 from fusectl.graph.view import GraphView
 
@@ -31,10 +31,14 @@ def plain_types(
     alike: Mapping[str, StandIn],
     like_first: Collection[str],
 ) -> Mapping[str, TensorType]:
-    """Return the types of the main graph's values without what computed sizes tell."""
+    """Return the types of the main graph's values without what computed sizes tell.
+
+    Symbols that an earlier shape inference left in the file count as they stand there.
+    """
+    stated = invented(model.graph)
 
     def inferred(model: onnx.ModelProto) -> dict[str, TensorType]:
-        return types_of(infer(model, alike, follow=False)[0].graph)
+        return types_of(infer(model, alike, follow=False)[0].graph, stated)
 
     stored = {v: t for v, t in view.types.items() if v in view.constants}
     plain = replace(view, types=inferred(model) | stored)

@@ -18,7 +18,7 @@ from fusectl.graph.copied import copied_shapes
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
 from fusectl.graph.sizes import Sizes, computed_sizes, expanded, reshaped
-from fusectl.graph.types import DTYPES, TensorType
+from fusectl.graph.types import DTYPES, INVENTED, TensorType
 from fusectl.graph.view import GraphView, Node
 
 _ROUNDS = 10
@@ -51,7 +51,8 @@ def refine(
         if scratch is model:
             scratch = onnx.ModelProto()
             scratch.CopyFrom(model)
-            _forget(scratch.graph)
+            if follow:
+                _forget(scratch.graph)
         for number, (node, slot, tensor) in enumerate(found):
             tensor.name = f"fusectl_computed_{len(scratch.graph.initializer)}_{number}"
             scratch.graph.initializer.append(tensor)
@@ -89,7 +90,7 @@ def _forget(graph: onnx.GraphProto) -> None:
     """Drop the symbols that an earlier shape inference invented: they would stay for ever."""
     for info in graph.value_info:
         for dim in info.type.tensor_type.shape.dim:
-            if dim.dim_param.startswith("unk__"):
+            if dim.dim_param.startswith(INVENTED):
                 dim.ClearField("dim_param")
 
 

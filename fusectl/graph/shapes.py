@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import onnx
 from onnx import shape_inference
 
 from fusectl.errors import first_line
-from fusectl.graph.types import UNKNOWN, TensorType, tensor_type
+from fusectl.graph.types import INVENTED, UNKNOWN, TensorType, tensor_type
 from fusectl.graph.view import schema
 
 
@@ -130,12 +130,12 @@ def _size(text: str, node: onnx.NodeProto, stored: dict[str, tuple[int, ...]]) -
     place, _, axis = text.partition(".")
     if not axis:
         stated = {a.name: int(a.i) for a in node.attribute}
-        return stated.get(text) or f"unk__{node.output[0]}_{text}"
+        return stated.get(text) or f"{INVENTED}{node.output[0]}_{text}"
     number, _, divisor = axis.partition("/")
     value = node.input[int(place)] if int(place) < len(node.input) else ""
     dims = stored.get(value, ())
     if int(number) >= len(dims):
-        return f"unk__{node.output[0]}_{text}"
+        return f"{INVENTED}{node.output[0]}_{text}"
     return dims[int(number)] // int(divisor or 1)
 
 
@@ -161,11 +161,21 @@ def bodies(node: onnx.NodeProto) -> Iterator[tuple[int, onnx.GraphProto]]:
             yield index, attribute.g
 
 
-def types_of(graph: onnx.GraphProto) -> dict[str, TensorType]:
-    """Collect the types that one graph states or that inference found for it."""
+def invented(graph: onnx.GraphProto) -> frozenset[str]:
+    """Return the symbols in a file that an earlier shape inference left there."""
+    infos = (*graph.value_info, *graph.output, *graph.input)
+    dims = (d.dim_param for info in infos for d in info.type.tensor_type.shape.dim)
+    return frozenset(d for d in dims if d.startswith(INVENTED))
+
+
+def types_of(graph: onnx.GraphProto, stated: Collection[str] = ()) -> dict[str, TensorType]:
+    """Collect the types that one graph states or that inference found for it.
+
+    ``stated``: symbols that count as they stand, though they look invented.
+    """
     types: dict[str, TensorType] = {}
     for info in (*graph.value_info, *graph.output, *graph.input):
-        found = tensor_type(info.type)
+        found = tensor_type(info.type, stated)
         if found is not UNKNOWN and (found.dtype or found.dims is not None):
             types[info.name] = found
     return types

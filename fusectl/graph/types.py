@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
@@ -52,26 +53,32 @@ class TensorType:
 
 
 UNKNOWN = TensorType("", None)
+INVENTED = "unk__"
+"""How ONNX's shape inference names sizes that it does not know."""
 
 
-def tensor_type(proto: onnx.TypeProto) -> TensorType:
-    """Read a TypeProto. Dimensions invented by shape inference and negative ones are unknown."""
+def tensor_type(proto: onnx.TypeProto, stated: Collection[str] = ()) -> TensorType:
+    """Read a TypeProto. Dimensions invented by shape inference and negative ones are unknown.
+
+    ``stated``: symbols that count as they stand, though they look invented.
+    """
     if not proto.HasField("tensor_type"):
         return UNKNOWN
     tensor = proto.tensor_type
     dtype = DTYPES.get(tensor.elem_type, "")
     if not tensor.HasField("shape"):
         return TensorType(dtype, None)
-    return TensorType(dtype, tuple(_dim(d) for d in tensor.shape.dim))
+    return TensorType(dtype, tuple(_dim(d, stated) for d in tensor.shape.dim))
 
 
-def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+def _dim(dim: onnx.TensorShapeProto.Dimension, stated: Collection[str]) -> Dim:
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
         # Exporters write -1 for "unknown".
         return int(dim.dim_value) if dim.dim_value >= 0 else None
-    if kind == "dim_param" and dim.dim_param and not dim.dim_param.startswith("unk__"):
-        return str(dim.dim_param)
+    name = str(dim.dim_param)
+    if kind == "dim_param" and name and (not name.startswith(INVENTED) or name in stated):
+        return name
     return None
 
 

@@ -180,7 +180,7 @@ def _misfits(wanted: Requirement, takes: tuple[str, ...]) -> Iterator[Problem]:
             yield Problem(wanted.span, text, did_you_mean(name, known) or _listed(known))
     for kind, name in zip(takes, known, strict=True):
         given = wanted.args.get(name)
-        if given is None and not kind.endswith("?"):
+        if given is None and "?" not in kind:
             yield Problem(wanted.span, f"the check {wanted.check} lacks {name}")
         elif given is not None and kind.endswith("#") and not str(given).isdecimal():
             yield Problem(wanted.span, f"{name} of the check {wanted.check} is a whole number")

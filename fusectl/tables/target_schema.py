@@ -213,6 +213,7 @@ class PassDoc:
     bind: bool = False
     fold: Fold | None = None
     cse: bool = False
+    apart: tuple[str, ...] = ()
     share: Share | None = None
     retype: Retype | None = None
     layout: Layout | None = None
