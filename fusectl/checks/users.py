@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from fusectl.checks.registry import Args, Outcomes, check, fail
 from fusectl.graph.overlay import Group
 from fusectl.match.candidate import Candidate
+from fusectl.tables.patterns import Pattern
+from fusectl.tables.target_schema import PathDoc
 
 
 def written_twice(candidate: Candidate) -> bool:
@@ -16,6 +18,12 @@ def written_twice(candidate: Candidate) -> bool:
     if path is None or candidate.between:
         return False
     return candidate.operators.acts_as(candidate.producer.op) in path.dual_output
+
+
+def written_beside(candidate: Candidate) -> bool:
+    """Tell whether the producer is inside a group that writes its result for other readers."""
+    value = candidate.value
+    return value in candidate.producer.group.beside and written_twice(candidate)
 
 
 def duplicable(candidate: Candidate, value: str) -> bool:
@@ -59,8 +67,8 @@ def other_readers(candidate: Candidate, value: str) -> list[Group]:
 
 
 def _values(candidate: Candidate) -> Iterator[str]:
-    twice = candidate.value if written_twice(candidate) else ""
-    yield from (v for v in candidate.swallows if v != twice and not duplicable(candidate, v))
+    twice = candidate.producer.group.outputs if written_twice(candidate) else ()
+    yield from (v for v in candidate.swallows if v not in twice and not duplicable(candidate, v))
 
 
 @check("one-reader", "multi-user")
@@ -126,6 +134,37 @@ def not_captured(candidate: Candidate, args: Args) -> Outcomes:
                 )
             )
     return found or None
+
+
+def _writes_beside(pattern: Pattern, path: PathDoc) -> bool:
+    return bool(path.dual_output)
+
+
+@check("no-way-around", "intervening-op", concerns=_writes_beside)
+def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
+    """No other operator reads what the fused form writes and makes what the fused form reads."""
+    overlay, first = candidate.overlay, candidate.producer.group
+    inside = {id(g) for g in candidate.parts}
+    outside = (
+        g for o in first.outputs if o for g, _ in overlay.users(o) if id(g) not in inside
+    )
+    if next(outside, None) is None:
+        return None  # the usual case: nobody but the consumer reads anything of the producer's
+    seen: set[int] = set()
+    stack: list[tuple[str, Group | None]]
+    stack = [(v, None) for v in candidate.consumer.group.inputs if v not in first.outputs]
+    while stack:
+        value, last = stack.pop()
+        maker = overlay.producers.get(value)
+        if maker is first and last is not None:
+            label = last.label
+            observed = f"{label} reads {value} and is needed by {candidate.consumer.node.label}"
+            return [fail(label, observed, f"keep it: the fused form would wait for {label}")]
+        if maker is None or id(maker) in seen or id(maker) in inside or maker.order < first.first:
+            continue
+        seen.add(id(maker))
+        stack += [(v, maker) for v in maker.inputs if v]
+    return None
 
 
 @check("private-constants", "shared-initializer", takes=("values?",))
