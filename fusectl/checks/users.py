@@ -167,6 +167,32 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
     return None
 
 
+@check("readers-behind", "intervening-op")
+def readers_behind(candidate: Candidate, args: Args) -> Outcomes:
+    """In a walk from the outputs, other readers stand behind all that the fused form reads."""
+    overlay, walked = candidate.overlay, candidate.overlay.walked()
+    inside = {id(g) for g in candidate.parts}
+    first: dict[str, int] = {}
+    for value in (o for g in candidate.parts for o in g.outputs if o):
+        for reader, _ in overlay.users(value):
+            made = [m.outputs[0] for m in reader.members if value in m.inputs and m.outputs]
+            places = [walked[m] for m in made if m in walked]
+            if id(reader) not in inside and places:
+                first[reader.label] = min(places)
+    if not first:
+        return None
+    label = min(first, key=first.__getitem__)
+    for value in (v for g in candidate.parts for v in g.inputs if v):
+        maker = overlay.producers.get(value)
+        if maker is None or id(maker) in inside:
+            continue
+        place = max((walked.get(o, -1) for m in maker.members for o in m.outputs[:1]), default=-1)
+        if place > first[label]:
+            observed = f"{label} reads of the fused form and comes before {maker.label}"
+            return [fail(label, observed, f"let {label} come behind {maker.label}, or keep it")]
+    return None
+
+
 @check("private-constants", "shared-initializer", takes=("values?",))
 def private_constants(candidate: Candidate, args: Args) -> Outcomes:
     """The constants that the fusion would rewrite in place have no other users."""

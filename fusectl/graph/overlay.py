@@ -96,6 +96,7 @@ class Overlay:
         self._common = view.model.repeat.common if view.model.repeat else frozenset()
         self._plain: dict[str, int] = {}
         self._count: dict[str, int] = {}
+        self._walked: dict[str, int] = {}
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
@@ -169,6 +170,25 @@ class Overlay:
         for group in living:
             places.setdefault(id(group), len(places))
         return places
+
+    def walked(self) -> dict[str, int]:
+        """Return the place of what makes each value where a walk from the outputs leaves it.
+
+        The walk starts at the last output and follows the operands of each node in their order.
+        It goes over the nodes of the file, whatever the passes made of them.
+        """
+        if not self._walked:
+            makers = self.view.producers
+            stack = [(v, False) for v in self.view.outputs]
+            while stack:
+                value, left = stack.pop()
+                node = makers.get(value)
+                if left:
+                    self._walked.setdefault(value, len(self._walked))
+                elif node is not None and value not in self._walked:
+                    stack.append((value, True))
+                    stack += [(v, False) for v in reversed(node.inputs) if v]
+        return self._walked
 
     def count(self, op: str) -> int:
         """Return how many groups of an operator there were at most; cheap."""
