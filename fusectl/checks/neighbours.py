@@ -153,6 +153,60 @@ def only_read_by(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
+@check("operands-apart", "unsupported-op", takes=("ops?",))
+def operands_apart(candidate: Candidate, args: Args) -> Outcomes:
+    """What the consumer reads beside comes from none of the producer's sources."""
+    overlay, consumer = candidate.overlay, candidate.consumer
+    mine = {_source(candidate, v) for v in candidate.producer.inputs if v}
+    for value in consumer.inputs:
+        if not value or value == candidate.value or overlay.is_constant(value):
+            continue
+        maker = overlay.producers.get(value)
+        listed = maker is not None and _listed(candidate, maker, args.get("ops", ()))
+        if listed or _source(candidate, value) in mine:
+            label = consumer.node.label
+            observed = f"{label} also reads {value}, which {candidate.producer.node.label} shares"
+            if listed and maker is not None:
+                observed = f"{label} also reads {value}, made by {maker.label} ({maker.op})"
+            return [fail(value, observed, f"keep it, or let {label} read another copy of {value}")]
+    return None
+
+
+def _source(candidate: Candidate, value: str) -> object:
+    maker = candidate.overlay.producers.get(value)
+    return value if maker is None else id(maker)
+
+
+@check("written-over", "multi-user", takes=("values",))
+def written_over(candidate: Candidate, args: Args) -> Outcomes:
+    """The operand may be written over: others read it in front of the producer, not at it."""
+    overlay, found = candidate.overlay, []
+    producer, inside = candidate.producer.group, {id(g) for g in candidate.parts}
+    for name in _names(args["values"]):
+        value = candidate.bound.get(name, "")
+        others = [g for g, _ in overlay.users(value) if id(g) not in inside] if value else []
+        before = ancestors(candidate, producer) if others else set()
+        late = [g.label for g in others if id(g) not in before]
+        late += [producer.label] if value and value in producer.inputs else []
+        late += ["the caller"] if value in overlay.returned else []
+        if late:
+            observed = f"{value} is read by {', '.join(dict.fromkeys(late))} as well"
+            found.append(fail(value, observed, f"keep it, or give {value} no other reader"))
+    return found or None
+
+
+def ancestors(candidate: Candidate, group: Group) -> set[int]:
+    """Return all groups that a group needs, by identity."""
+    overlay, seen = candidate.overlay, set[int]()
+    stack = list(group.inputs)
+    while stack:
+        maker = overlay.producers.get(stack.pop())
+        if maker is not None and id(maker) not in seen:
+            seen.add(id(maker))
+            stack.extend(v for v in maker.inputs if v)
+    return seen
+
+
 @check("first-operand", "claimed")
 def first_operand(candidate: Candidate, args: Args) -> Outcomes:
     """Of two operands that could both be taken, the first one is."""

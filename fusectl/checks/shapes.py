@@ -105,6 +105,18 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
     return None if verdict else [fail(made, f"{seen}: a broadcast expands the result")]
 
 
+@check("open-shape", "unsupported-shape", takes=("values",))
+def open_shape(candidate: Candidate, args: Args) -> Outcomes:
+    """A dimension of one of the values is open."""
+    given = args["values"]
+    names = (given,) if isinstance(given, str) else given
+    known = [v for n in names if (v := candidate.bound.get(n, ""))]
+    if not all(candidate.overlay.type_of(v).static is not None for v in known):
+        return None
+    seen = ", ".join(f"{v} {types(candidate.overlay, v)}" for v in known)
+    return [fail(known[0] if known else "", f"{seen}: all dimensions are numbers", "keep it")]
+
+
 @check("per-channel", "shape", takes=("operand?",))
 def per_channel(candidate: Candidate, args: Args) -> Outcomes:
     """The operand has one value per channel, or one in all."""
