@@ -145,6 +145,22 @@ def positive_scale(candidate: Candidate, args: Args) -> Outcomes:
     return [fail(value, f"{value} is not positive: the largest code is the smallest number")]
 
 
+@check("zero-point-shifts", "constant-value", takes=("values",))
+def zero_point_shifts(candidate: Candidate, args: Args) -> Outcomes:
+    """The dequantisers that make these operands have another zero point than 0."""
+    found = []
+    for _, maker in makers(candidate, args["values"], "DequantizeLinear"):
+        zero = maker.inputs[2] if len(maker.inputs) > 2 else ""
+        try:
+            shifts = bool(zero) and bool(np.any(candidate.overlay.array(zero)))
+        except (Unreadable, KeyError):
+            found.append(unknown(maker.label, f"the zero point {zero} cannot be read"))
+            continue
+        if not shifts:
+            found.append(fail(maker.label, f"{maker.label} has the zero point 0", "keep it"))
+    return found or None
+
+
 @check("zero-point-zero", "constant-value", takes=("values",))
 def zero_point_zero(candidate: Candidate, args: Args) -> Outcomes:
     """The dequantisers that make these operands have zero point 0 throughout."""
