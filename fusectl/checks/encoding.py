@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusectl.checks.describe import constant, number
-from fusectl.checks.neighbours import makers
+from fusectl.checks.neighbours import made_along, makers, names
 from fusectl.checks.parameters import parameter
 from fusectl.checks.registry import Args, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.constants import Array, Unreadable
@@ -161,13 +161,21 @@ def zero_point_shifts(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-@check("zero-point-zero", "constant-value", takes=("values",))
+@check("zero-point-zero", "constant-value", takes=("values", "behind?"))
 def zero_point_zero(candidate: Candidate, args: Args) -> Outcomes:
-    """The dequantisers that make these operands have zero point 0 throughout."""
+    """The dequantisers that make these operands have zero point 0 throughout.
+
+    Where ``behind`` names chains of operators (``A>B``: a B whose first operand an A makes), codes
+    that such a chain makes may have any.
+    """
     found = []
+    chains = args.get("behind", ())
     for _, maker in makers(candidate, args["values"], "DequantizeLinear"):
         zero = maker.inputs[2] if len(maker.inputs) > 2 else ""
         if not zero:
+            continue
+        codes = maker.inputs[0] if maker.inputs else ""
+        if any(made_along(candidate, codes, c.split(">")) for c in names(chains)):
             continue
         try:
             nought = not np.any(candidate.overlay.array(zero))

@@ -145,9 +145,7 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
     """No other operator reads what the fused form writes and makes what the fused form reads."""
     overlay, first = candidate.overlay, candidate.producer.group
     inside = {id(g) for g in candidate.parts}
-    outside = (
-        g for o in first.outputs if o for g, _ in overlay.users(o) if id(g) not in inside
-    )
+    outside = (g for o in first.outputs if o for g, _ in overlay.users(o) if id(g) not in inside)
     if next(outside, None) is None:
         return None  # the usual case: nobody but the consumer reads anything of the producer's
     seen: set[int] = set()

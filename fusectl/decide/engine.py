@@ -248,9 +248,11 @@ class _Scope:
             for found in reached:
                 if not producer.group.alive:
                     break
-                if not found.consumer.group.alive or self._told(found, told):
+                if not found.consumer.group.alive:
                     continue
                 ruling = self._preferred(found, step, gate)
+                if not ruling.accepted and self._told(found, told):
+                    continue
                 self._record(ruling)
                 told[found.consumer.outputs[0]] = ruling
                 if ruling.accepted:

@@ -37,8 +37,8 @@ _UNARY = (
     "Relu Sigmoid Tanh LeakyRelu Elu Selu HardSwish HardSigmoid Softplus Softsign Gelu Mish Abs Neg "
     "Exp Erf Sqrt Floor Round Reciprocal Log Sign Sin Celu ThresholdedRelu Softmax LogSoftmax"
 ).split()
-_BINARY = "Add Sub Mul Div Max Min Pow PRelu Equal Greater".split()
-_REDUCTIONS = "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2".split()
+_BINARY = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "PRelu", "Equal", "Greater")
+_REDUCTIONS = tuple(f"Reduce{kind}" for kind in ("Mean", "Sum", "Max", "Min", "Prod", "L1", "L2"))
 _PICTURES = {
     "Conv": "Conv<pads = [1,1,1,1]>(X, kernel)",
     "Conv depthwise": "Conv<group = 4>(X, depth)",
@@ -201,9 +201,7 @@ def measure(job: Job) -> Iterator[Answer]:
         except (Refused, NoFeeds, TypeError, ValueError):
             yield Answer(consumer)
             continue
-        found = [
-            e for e in compare((path.stem, path, tuple(seen), job.target)) if e.value == "u"
-        ]
+        found = [e for e in compare((path.stem, path, tuple(seen), job.target)) if e.value == "u"]
         told = f"{job.producer} > {consumer}"
         wrong = [
             Wrong(job.shape, ">".join(e.pair), told, e.predicted, e.why)
@@ -265,8 +263,8 @@ def main() -> None:
                 wrong[found.pair, found.predicted].append(found)
                 said = "extra" if found.predicted else "missed"
                 print(f"{found.shape}: {said} {found.forms}: {found.why[:160]}", flush=True)
-    for (pair, predicted), found in sorted(wrong.items(), key=lambda w: -len(w[1])):
-        print(f"{len(found):4} {'extra' if predicted else 'missed'} {pair}")
+    for (pair, predicted), differ in sorted(wrong.items(), key=lambda w: -len(w[1])):
+        print(f"{len(differ):4} {'extra' if predicted else 'missed'} {pair}")
     print(f"{edges} edges, {sum(map(len, wrong.values()))} differ")
 
 
