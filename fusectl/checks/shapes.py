@@ -105,6 +105,26 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
     return None if verdict else [fail(made, f"{seen}: a broadcast expands the result")]
 
 
+@check("at-most", "unsupported-shape", takes=("values", "rows", "columns"))
+def at_most(candidate: Candidate, args: Args) -> Outcomes:
+    """The matrices have no more rows and columns than this path takes."""
+    given, found = args["values"], []
+    limits = (int(_arg(args, "rows", "0")), int(_arg(args, "columns", "0")))
+    for name in (given,) if isinstance(given, str) else given:
+        value = candidate.bound.get(name, "")
+        dims = candidate.overlay.type_of(value).dims if value else None
+        seen = f"{value} {types(candidate.overlay, value)}" if value else ""
+        if not value:
+            continue
+        sizes = dims[-2:] if dims is not None and len(dims) > 1 else None
+        if sizes is None or any(not isinstance(d, int) for d in sizes):
+            found.append(unknown(value, seen, f"give {value} a known shape"))
+        elif any(isinstance(d, int) and d > m for d, m in zip(sizes, limits, strict=True)):
+            most = f"{limits[0]} rows and {limits[1]} columns"
+            found.append(fail(value, f"{seen}; this path takes {most}", "keep the operators apart"))
+    return found or None
+
+
 @check("open-shape", "unsupported-shape", takes=("values",))
 def open_shape(candidate: Candidate, args: Args) -> Outcomes:
     """A dimension of one of the values is open."""

@@ -27,8 +27,8 @@ class Group:
     """
 
     __slots__ = (
-        "alive", "beside", "core", "decision", "first", "function", "inputs", "lead", "members", "op",
-        "order", "outputs", "sealed", "slots", "swallowed",
+        "alive", "beside", "core", "decision", "first", "function", "inputs", "lead", "members",
+        "op", "order", "outputs", "sealed", "slots", "swallowed",
     )  # fmt: skip
 
     def __init__(self, node: Node, order: int) -> None:

@@ -34,9 +34,11 @@ from tests.mutations.mutants import valid
 
 _SHAPES = {"picture": "2,4,6,6", "open picture": "N,4,6,6", "rows": "2,4,6", "open rows": "N,4,6"}
 _UNARY = (
-    "Relu Sigmoid Tanh LeakyRelu Elu Selu HardSwish HardSigmoid Softplus Softsign Gelu Mish Abs Neg "
-    "Exp Erf Sqrt Floor Round Reciprocal Log Sign Sin Celu ThresholdedRelu Softmax LogSoftmax"
-).split()
+    "Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "Selu", "HardSwish", "HardSigmoid",
+    "Softplus", "Softsign", "Gelu", "Mish", "Abs", "Neg", "Exp", "Erf", "Sqrt", "Floor",
+    "Round", "Reciprocal", "Log", "Sign", "Sin", "Celu", "ThresholdedRelu", "Softmax",
+    "LogSoftmax",
+)  # fmt: skip
 _BINARY = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "PRelu", "Equal", "Greater")
 _REDUCTIONS = tuple(f"Reduce{kind}" for kind in ("Mean", "Sum", "Max", "Min", "Prod", "L1", "L2"))
 _PICTURES = {
