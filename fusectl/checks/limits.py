@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from fusectl.checks.registry import Outcome, Outcomes, fail, unknown
-from fusectl.graph.types import Dim, TensorType, same_dims
+from fusectl.graph.types import Dim, same_dims
 from fusectl.match.candidate import Candidate
 from fusectl.tables.target_schema import ShapeLimit
 
@@ -59,20 +59,13 @@ def holds(candidate: Candidate, rank: dict[str, tuple[int, ...]], static: tuple[
     return all(_static(_dims(candidate, name)) for name in static)
 
 
-def _type(candidate: Candidate, value: str) -> TensorType:
-    """Return a value's type as far as the target itself finds it out."""
-    overlay = candidate.overlay
-    follows = candidate.target.follow_sizes
-    return overlay.type_of(value) if follows == "all" else overlay.plain_type_of(value)
-
-
 def _dims(candidate: Candidate, name: str) -> tuple[Dim, ...] | None:
     value = candidate.bound.get(name, "")
-    return _type(candidate, value).dims if value else None
+    return candidate.overlay.known_type_of(value).dims if value else None
 
 
 def _shown(candidate: Candidate, value: str) -> str:
-    known = _type(candidate, value)
+    known = candidate.overlay.known_type_of(value)
     less = known != candidate.overlay.type_of(value)
     return f"{value} {known}{', as far as this target follows computed sizes' if less else ''}"
 
@@ -170,7 +163,7 @@ def _form(
 ) -> Iterator[Outcome]:
     """Hold a bias against forms such as n, 1xn, mx1, mxn of the product's rows and columns."""
     value, dims = candidate.bound.get(name, ""), _dims(candidate, name)
-    product = _type(candidate, candidate.value).dims
+    product = candidate.overlay.known_type_of(candidate.value).dims
     if not value:
         return
     shown = ", ".join(f"[{f.replace('x', ',')}]" for f in forms)
@@ -182,7 +175,7 @@ def _form(
     verdicts = [_is_form(dims, form.split("x"), sizes) for form in forms]
     if True in verdicts:
         return
-    text = f"{value} is {_type(candidate, value)}; this path takes {shown}"
+    text = f"{value} is {candidate.overlay.known_type_of(value)}; this path takes {shown}"
     if None in verdicts:
         yield unknown(value, text, f"give {value} a static shape", limit.span)
     else:

@@ -97,8 +97,10 @@ def retype(overlay: Overlay, how: Retype, operators: Operators) -> None:
         value = reader.outputs[0]
         readers = len(overlay.users(value)) + (value in overlay.returned)
         readers += len(overlay.captured.get(value, ()))
-        # A dequantiser with several readers is copied for each, so its quantiser has several.
-        if overlay.type_of(coded).dtype != how.from_ or readers != 1:
+        # A dequantiser with several readers is copied for each, so its quantiser has several;
+        # behind a transposition that was moved here, each reader has a pair of its own.
+        alone = readers == 1 or value in overlay.transposed
+        if overlay.type_of(coded).dtype != how.from_ or not alone:
             continue
         ours, theirs = overlay.scalar(group.inputs[2]), overlay.scalar(reader.inputs[2])
         if ours is not None and ours == theirs:

@@ -77,7 +77,7 @@ def decide(
     runs = []
     for view in model.graphs:
         outer = overlays.get(id(view.parent)) if view.parent is not None else None
-        overlay = Overlay(view, outer)
+        overlay = Overlay(view, outer, follows=target.follow_sizes)
         overlays[id(view)] = overlay
         runs.append(_Scope(overlay, target, catalog, options, progress).run())
     return runs
@@ -85,7 +85,8 @@ def decide(
 
 def unfused(model: ModelView, target: Target, catalog: Catalog) -> Run:
     """Return the main graph as the passes that fuse nothing leave it."""
-    return _Scope(Overlay(model.graphs[0]), target, catalog, Options(), None).unfused()
+    overlay = Overlay(model.graphs[0], follows=target.follow_sizes)
+    return _Scope(overlay, target, catalog, Options(), None).unfused()
 
 
 def _runs(gate: Range, view: GraphView) -> bool:

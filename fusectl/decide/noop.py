@@ -37,8 +37,8 @@ def _cast(overlay: Overlay, group: Group) -> str:
 
 
 def _same_shape(overlay: Overlay, group: Group) -> str:
-    before = overlay.type_of(group.inputs[0]).dims
-    after = overlay.type_of(group.outputs[0]).dims
+    before = overlay.known_type_of(group.inputs[0]).dims
+    after = overlay.known_type_of(group.outputs[0]).dims
     if before is None or before != after or None in before:
         return ""
     return "the shape stays as it is"
@@ -101,7 +101,7 @@ def _kept(overlay: Overlay, group: Group, single: str, source: str) -> bool:
     Sizes may be unknown, but the rank has to be known before sizes are followed through the graph:
     compilers stop there.
     """
-    before, after = overlay.type_of(source), overlay.type_of(group.outputs[0])
+    before, after = overlay.known_type_of(source), overlay.known_type_of(group.outputs[0])
     if before.dims is not None and before == after and None not in before.dims:
         return True
     one, dims = overlay.type_of(single).dims, overlay.plain_type_of(source).dims

@@ -71,11 +71,17 @@ Use = tuple[Group, int]
 
 
 class Overlay:
-    """The overlay of one scope. Values keep their original names throughout."""
+    """The overlay of one scope. Values keep their original names throughout.
 
-    def __init__(self, view: GraphView, outer: Overlay | None = None) -> None:
+    ``follows``: how far the target follows computed sizes, as its ``follow_sizes`` says.
+    """
+
+    def __init__(
+        self, view: GraphView, outer: Overlay | None = None, *, follows: str = "all"
+    ) -> None:
         self.view = view
         self.outer = outer
+        self.follows = follows
         self.groups: list[Group] = []
         self.producers: dict[str, Group] = {}
         self.uses: dict[str, list[Use]] = {}
@@ -220,6 +226,10 @@ class Overlay:
     def plain_type_of(self, value: str) -> TensorType:
         """Return the same without following sizes through the graph."""
         return self._as_left(value, self.view.plain_type_of(value))
+
+    def known_type_of(self, value: str) -> TensorType:
+        """Return the type of a value as far as the target itself finds it out."""
+        return self.type_of(value) if self.follows == "all" else self.plain_type_of(value)
 
     def _as_left(self, value: str, known: TensorType) -> TensorType:
         if known.dims is None and value in self.folded:

@@ -126,6 +126,32 @@ def test_codes_that_are_quantised_again(
     assert len(explain(text, target(tmp_path, passes, "  {}\n")).eliminated) == gone
 
 
+@pytest.mark.parametrize(
+    ("moved", "readers", "verdict"),
+    [(True, 1, "fuse"), (True, 2, "fuse"), (False, 1, "fuse"), (False, 2, "unsupported-dtype")],
+)
+def test_codes_behind_a_moved_transposition(
+    moved: bool, readers: int, verdict: str, tmp_path: Path
+) -> None:
+    """Each reader has a quantiser of its own there; elsewhere one for several keeps its codes."""
+    more = ", float[4,2] m, float[2,4] o" if readers > 1 else ""
+    text = f"""<opset_import: ["" : 13]>
+      g (float[4,2] p, float[2,4] r) => (float[2,4] y{more})
+      <float s = {{0.5}}, int8 z = {{0}}> {{
+      t = Transpose<perm = [1, 0]>(p)  [q] a = QuantizeLinear(t, s, z)
+      d = DequantizeLinear(a, s, z)
+      b = QuantizeLinear(r, s, z)  e = DequantizeLinear(b, s, z)
+      [sum] u = Add(d, e)  c = QuantizeLinear(u, s, z)  y = DequantizeLinear(c, s, z)
+      {"n = Neg(d)  m = Transpose<perm = [1, 0]>(n)  o = Neg(n)" if readers > 1 else ""} }}"""
+    passes = "  - transposes: {all: [Neg], first: [QuantizeLinear, DequantizeLinear]}\n"
+    passes = passes if moved else ""
+    passes += "  - retype: {from: int8, to: uint8}\n    source: s\n  - fuse: [qdq-binary]\n"
+    paths = "  qdq-binary: {types: {aq: [uint8]}, same_types: [aq, bq, q]"
+    paths += ", duplicable: [DequantizeLinear], source: s}\n"
+    found = verdicts(explain(text, target(tmp_path, passes, paths)))
+    assert found == {"u -> c": verdict}
+
+
 def test_a_tensor_that_is_not_neutral(tmp_path: Path) -> None:
     """It makes the result larger, or is not the same everywhere."""
     passes = "  - eliminate: [Add]\n    tensors: true\n"
@@ -180,3 +206,13 @@ def test_a_function_within_a_layout_only(tmp_path: Path) -> None:
         assert verdicts(plain)["u -> act"] == wanted[0]
         inside = explain(text, target(tmp_path, f"{layout}  - fuse: [conv-activation]\n", paths))
         assert verdicts(inside)["u -> act"] == (wanted[1] or "unsupported-activation")
+
+
+@pytest.mark.parametrize(("columns", "verdict"), [(1, "unsupported-shape"), (2, "fuse")])
+def test_more_elements_than(columns: int, verdict: str, tmp_path: Path) -> None:
+    """One column is a bias of one element, which some compilers leave alone."""
+    text = f"""g (float[2,8] x, float[8,{columns}] w) => (float[2,{columns}] y)
+    <float[{columns}] b = {{{", ".join("1" * columns)}}}> {{ u = MatMul(x, w)  [c] y = Add(u, b) }}"""
+    paths = "  matmul-bias: {shapes: [{forms: {b: [n]}, more_than: {b: 1}}], source: s}\n"
+    found = explain(text, target(tmp_path, "  - fuse: [matmul-bias]\n", paths))
+    assert verdicts(found) == {"u -> c": verdict}

@@ -58,6 +58,23 @@ TAIL = "r = Reshape(x, to)  y = Neg(r) }"
         ("t = Slice(s, one, three)  to = Concat<axis = 0>(last, t)", ("N", 3, 4)),
         ("to = Concat<axis = 0>(free, last)", (None, None)),
         ("m = Cast<to = 7>(n)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+        ("m = Mul(one, n)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+        ("m = Mul(n, four)  to = Concat<axis = 0>(m, last)", (None, None)),
+        ("m = Add(n, zero)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+        ("m = Sub(n, zero)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+        ("m = Sub(zero, n)  to = Concat<axis = 0>(m, last)", (None, None)),
+        ("m = Div(n, one)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+        ("m = Reshape(n, last)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+        ("e = Equal(n, last)  m = Where(e, three, n)  to = Concat<axis = 0>(m, last)", ("N", 12)),
+        (
+            "e = Equal(n, three)  m = Where(e, three, n)  to = Concat<axis = 0>(m, twelve)",
+            (None, 12),
+        ),
+        (
+            "l = Shape(n)  m = ConstantOfShape<value = int64[1] {4}>(l)  "
+            "to = Concat<axis = 0>(m, last)",
+            (4, None),
+        ),
     ],
 )
 def test_symbols_in_what_is_computed(steps: str, known: tuple[Dim, ...]) -> None:
@@ -97,6 +114,28 @@ def test_numbers_that_only_arithmetic_tells() -> None:
       s = Shape(x)  n = Gather<axis = 0>(s, at)  f = Cast<to = 1>(n)  h = Cast<to = 7>(f)
       half = Div(h, two)  to = Concat<axis = 0>(two, two, half)  u = Reshape(x, to)  y = Neg(u) }"""
     assert dims(text, "u") == (2, 2, 4)
+
+
+def test_sizes_beside_open_ones_decide() -> None:
+    """Half of the channels: the size is known, though the batch is not."""
+    text = """g (float[N,6,4] x) => (float[a,b,c] y)
+      <int64[1] zero = {0}, int64[1] at = {1}, int64[1] two = {2}> {
+      s = Shape(x)  n = Gather<axis = 0>(s, at)  half = Div(n, two)
+      u = Slice(x, zero, half, at)  y = Neg(u) }"""
+    assert dims(text, "u") == ("N", 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("read", "known"),
+    [("float[1,4] c", ("N", 4)), ("float[N,4] c", ("N", 4)), ("float[M,4] c", (None, 4))],
+)
+def test_expanded_to_open_sizes(read: str, known: tuple[Dim, ...]) -> None:
+    """An axis of size 1 is expanded; another symbol may be as large, or 1 itself."""
+    text = f"""g (float[N,3,4] x, {read}) => (float[a,b] y)
+      <int64[1] at = {{0}}, int64[1] one = {{1}}> {{
+      s = Shape(x)  n = Gather(s, at)  to = Concat<axis = 0>(n, one)  u = Expand(c, to)
+      y = Neg(u) }}"""
+    assert dims(text, "u") == known
 
 
 def test_shape_behind_a_shape() -> None:
