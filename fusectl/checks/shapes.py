@@ -105,23 +105,24 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
     return None if verdict else [fail(made, f"{seen}: a broadcast expands the result")]
 
 
-@check("at-most", "unsupported-shape", takes=("values", "rows", "columns"))
-def at_most(candidate: Candidate, args: Args) -> Outcomes:
-    """The matrices have no more rows and columns than this path takes."""
-    given, found = args["values"], []
-    limits = (int(_arg(args, "rows", "0")), int(_arg(args, "columns", "0")))
+@check("matrix-sizes", "unsupported-shape", takes=("values", "rows", "columns"))
+def matrix_sizes(candidate: Candidate, args: Args) -> Outcomes:
+    """The matrices have a number of rows that this path takes, and no more columns than it takes."""
+    given, rows, found = args["values"], args["rows"], []
+    wanted = {int(n) for n in ((rows,) if isinstance(rows, str) else rows)}
+    most = int(_arg(args, "columns", "0"))
     for name in (given,) if isinstance(given, str) else given:
         value = candidate.bound.get(name, "")
-        dims = candidate.overlay.type_of(value).dims if value else None
-        seen = f"{value} {types(candidate.overlay, value)}" if value else ""
         if not value:
             continue
-        sizes = dims[-2:] if dims is not None and len(dims) > 1 else None
-        if sizes is None or any(not isinstance(d, int) for d in sizes):
+        seen = f"{value} {types(candidate.overlay, value)}"
+        dims = candidate.overlay.type_of(value).dims
+        height, width = dims[-2:] if dims is not None and len(dims) > 1 else (None, None)
+        if not isinstance(height, int) or not isinstance(width, int):
             found.append(unknown(value, seen, f"give {value} a known shape"))
-        elif any(isinstance(d, int) and d > m for d, m in zip(sizes, limits, strict=True)):
-            most = f"{limits[0]} rows and {limits[1]} columns"
-            found.append(fail(value, f"{seen}; this path takes {most}", "keep the operators apart"))
+        elif height not in wanted or width > most:
+            some = f"{', '.join(map(str, sorted(wanted)))} rows and up to {most} columns"
+            found.append(fail(value, f"{seen}; this path takes {some}", "keep them apart"))
     return found or None
 
 
