@@ -107,7 +107,7 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
 
 @check("matrix-sizes", "unsupported-shape", takes=("values", "rows", "columns"))
 def matrix_sizes(candidate: Candidate, args: Args) -> Outcomes:
-    """The matrices have a number of rows that this path takes, and no more columns than it takes."""
+    """The matrices have as many rows as this path takes, and no more columns than it takes."""
     given, rows, found = args["values"], args["rows"], []
     wanted = {int(n) for n in ((rows,) if isinstance(rows, str) else rows)}
     most = int(_arg(args, "columns", "0"))
