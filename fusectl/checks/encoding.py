@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusectl.checks.describe import constant, number
-from fusectl.checks.neighbours import makers
+from fusectl.checks.neighbours import made_along, makers, names
 from fusectl.checks.parameters import parameter
 from fusectl.checks.registry import Args, Outcomes, check, fail, runtime, unknown
 from fusectl.graph.constants import Array, Unreadable
@@ -145,13 +145,37 @@ def positive_scale(candidate: Candidate, args: Args) -> Outcomes:
     return [fail(value, f"{value} is not positive: the largest code is the smallest number")]
 
 
-@check("zero-point-zero", "constant-value", takes=("values",))
-def zero_point_zero(candidate: Candidate, args: Args) -> Outcomes:
-    """The dequantisers that make these operands have zero point 0 throughout."""
+@check("zero-point-shifts", "constant-value", takes=("values",))
+def zero_point_shifts(candidate: Candidate, args: Args) -> Outcomes:
+    """The dequantisers that make these operands have another zero point than 0."""
     found = []
     for _, maker in makers(candidate, args["values"], "DequantizeLinear"):
         zero = maker.inputs[2] if len(maker.inputs) > 2 else ""
+        try:
+            shifts = bool(zero) and bool(np.any(candidate.overlay.array(zero)))
+        except (Unreadable, KeyError):
+            found.append(unknown(maker.label, f"the zero point {zero} cannot be read"))
+            continue
+        if not shifts:
+            found.append(fail(maker.label, f"{maker.label} has the zero point 0", "keep it"))
+    return found or None
+
+
+@check("zero-point-zero", "constant-value", takes=("values", "behind?"))
+def zero_point_zero(candidate: Candidate, args: Args) -> Outcomes:
+    """The dequantisers that make these operands have zero point 0 throughout.
+
+    Where ``behind`` names chains of operators (``A>B``: a B whose first operand an A makes), codes
+    that such a chain makes may have any.
+    """
+    found = []
+    chains = args.get("behind", ())
+    for _, maker in makers(candidate, args["values"], "DequantizeLinear"):
+        zero = maker.inputs[2] if len(maker.inputs) > 2 else ""
         if not zero:
+            continue
+        codes = maker.inputs[0] if maker.inputs else ""
+        if any(made_along(candidate, codes, c.split(">")) for c in names(chains)):
             continue
         try:
             nought = not np.any(candidate.overlay.array(zero))

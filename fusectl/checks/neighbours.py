@@ -14,13 +14,14 @@ from fusectl.match.candidate import Candidate, Role
 from fusectl.tables.schema import Value
 
 
-def _names(value: Value) -> tuple[str, ...]:
+def names(value: Value) -> tuple[str, ...]:
+    """Return an argument that is one name or several as a tuple."""
     return (value,) if isinstance(value, str) else value
 
 
 def makers(candidate: Candidate, values: Value, op: str) -> Iterator[tuple[str, Group]]:
     """Yield those of a pattern's values that an operator makes, with the node that does."""
-    for name in _names(values):
+    for name in names(values):
         value = candidate.bound.get(name, "")
         maker = candidate.overlay.producers.get(value)
         if maker is not None and candidate.operators.acts_as(maker.op) == op:
@@ -28,8 +29,8 @@ def makers(candidate: Candidate, values: Value, op: str) -> Iterator[tuple[str, 
 
 
 def _listed(candidate: Candidate, group: Group, ops: Value) -> bool:
-    names = _names(ops)
-    return group.op in names or candidate.operators.acts_as(group.op) in names
+    listed = names(ops)
+    return group.op in listed or candidate.operators.acts_as(group.op) in listed
 
 
 @check("not-made-by", "unsupported-op", takes=("values", "ops", "below?#"))
@@ -41,10 +42,10 @@ def not_made_by(candidate: Candidate, args: Args) -> Outcomes:
     if "below" in args and candidate.overlay.view.opset() >= int(str(args["below"])):
         return None
     found = []
-    for name in _names(args["values"]):
+    for name in names(args["values"]):
         value = candidate.bound.get(name, "")
         maker = candidate.overlay.producers.get(value)
-        if value and maker is None and "input" in _names(args["ops"]):
+        if value and maker is None and "input" in names(args["ops"]):
             found.append(fail(value, f"{value} is made by no node", "keep it"))
         if maker is not None and _listed(candidate, maker, args["ops"]):
             found.append(
@@ -64,11 +65,11 @@ def made_by(candidate: Candidate, args: Args) -> Outcomes:
     ``A>B`` is a B whose first operand an A makes.
     """
     found = []
-    ops = _names(args["ops"])
-    for name in _names(args["values"]):
+    ops = names(args["ops"])
+    for name in names(args["values"]):
         value = candidate.bound.get(name, "")
         maker = candidate.overlay.producers.get(value)
-        if not value or any(_made_by(candidate, value, op.split(">")) for op in ops):
+        if not value or any(made_along(candidate, value, op.split(">")) for op in ops):
             continue
         constant = candidate.overlay.is_constant(value)
         if ("constant" if constant else "input" if maker is None else "") in ops:
@@ -80,7 +81,8 @@ def made_by(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-def _made_by(candidate: Candidate, value: str, chain: list[str]) -> bool:
+def made_along(candidate: Candidate, value: str, chain: list[str]) -> bool:
+    """Tell whether a chain of operators makes a value, each from the first operand of the next."""
     for op in reversed(chain):
         maker = candidate.overlay.producers.get(value)
         if maker is None or not _listed(candidate, maker, op):
@@ -93,7 +95,7 @@ def _made_by(candidate: Candidate, value: str, chain: list[str]) -> bool:
 def second_operand(candidate: Candidate, args: Args) -> Outcomes:
     """The operand is the second one of its node, where this path looks for it."""
     found = []
-    for name in _names(args["values"]):
+    for name in names(args["values"]):
         value = candidate.bound.get(name, "")
         for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
             if role is None or not value or name not in node.inputs:
@@ -126,7 +128,7 @@ def not_transposed(candidate: Candidate, args: Args) -> Outcomes:
 def not_read_by(candidate: Candidate, args: Args) -> Outcomes:
     """The result is not read by an operator that this path leaves it to."""
     found = []
-    for name in _names(args["values"]):
+    for name in names(args["values"]):
         value = candidate.bound.get(name, "")
         for reader, _ in candidate.overlay.users(value) if value else ():
             if not any(reader is g for g in candidate.parts) and _listed(
@@ -144,18 +146,72 @@ def only_read_by(candidate: Candidate, args: Args) -> Outcomes:
     The word ``output`` stands for the caller.
     """
     overlay, found = candidate.overlay, []
-    for name in _names(args["values"]):
+    for name in names(args["values"]):
         value = candidate.bound.get(name, "")
         others = [
             g.label for g, _ in overlay.users(value) if not _listed(candidate, g, args["ops"])
         ]
         others += [node.label for node in overlay.captured.get(value, ())]
-        if value in overlay.returned and "output" not in _names(args["ops"]):
+        if value in overlay.returned and "output" not in names(args["ops"]):
             others.append("the caller")
         if others:
             observed = f"{value} also feeds {', '.join(dict.fromkeys(others))}"
             found.append(fail(value, observed, f"keep it, or compute {value} a second time"))
     return found or None
+
+
+@check("operands-apart", "unsupported-op", takes=("ops?",))
+def operands_apart(candidate: Candidate, args: Args) -> Outcomes:
+    """What the consumer reads beside comes from none of the producer's sources."""
+    overlay, consumer = candidate.overlay, candidate.consumer
+    mine = {_source(candidate, v) for v in candidate.producer.inputs if v}
+    for value in consumer.inputs:
+        if not value or value == candidate.value or overlay.is_constant(value):
+            continue
+        maker = overlay.producers.get(value)
+        listed = maker is not None and _listed(candidate, maker, args.get("ops", ()))
+        if listed or _source(candidate, value) in mine:
+            label = consumer.node.label
+            observed = f"{label} also reads {value}, which {candidate.producer.node.label} shares"
+            if listed and maker is not None:
+                observed = f"{label} also reads {value}, made by {maker.label} ({maker.op})"
+            return [fail(value, observed, f"keep it, or let {label} read another copy of {value}")]
+    return None
+
+
+def _source(candidate: Candidate, value: str) -> object:
+    maker = candidate.overlay.producers.get(value)
+    return value if maker is None else id(maker)
+
+
+@check("written-over", "multi-user", takes=("values",))
+def written_over(candidate: Candidate, args: Args) -> Outcomes:
+    """The operand may be written over: others read it in front of the producer, not at it."""
+    overlay, found = candidate.overlay, []
+    producer, inside = candidate.producer.group, {id(g) for g in candidate.parts}
+    for name in names(args["values"]):
+        value = candidate.bound.get(name, "")
+        others = [g for g, _ in overlay.users(value) if id(g) not in inside] if value else []
+        before = ancestors(candidate, producer) if others else set()
+        late = [g.label for g in others if id(g) not in before]
+        late += [producer.label] if value and value in producer.inputs else []
+        late += ["the caller"] if value in overlay.returned else []
+        if late:
+            observed = f"{value} is read by {', '.join(dict.fromkeys(late))} as well"
+            found.append(fail(value, observed, f"keep it, or give {value} no other reader"))
+    return found or None
+
+
+def ancestors(candidate: Candidate, group: Group) -> set[int]:
+    """Return all groups that a group needs, by identity."""
+    overlay, seen = candidate.overlay, set[int]()
+    stack = list(group.inputs)
+    while stack:
+        maker = overlay.producers.get(stack.pop())
+        if maker is not None and id(maker) not in seen:
+            seen.add(id(maker))
+            stack.extend(v for v in maker.inputs if v)
+    return seen
 
 
 @check("first-operand", "claimed")

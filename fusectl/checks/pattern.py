@@ -334,8 +334,10 @@ def outputs_unused(candidate: Candidate, args: Args) -> Outcomes:
     for node, role in zip(candidate.pattern.nodes, candidate.roles, strict=True):
         if role is None or role.held:
             continue
+        # A fused group may write values of its nodes beside; those are no optional outputs.
+        optional = {o for m in role.group.members for o in m.outputs[1:] if o}
         for extra in role.outputs[len(node.outputs) :]:
-            if not extra:
+            if extra not in optional:
                 continue
             readers = [g.label for g, _ in candidate.overlay.users(extra)]
             readers += [n.label for n in candidate.overlay.captured.get(extra, ())]

@@ -84,7 +84,7 @@ TARGET: tuple[str, ...] = (
     "opset-in-table", "grouping-has-code", "one-group", "split-has-code", "tile-fits",
     "result-may-be-returned", "table-complete", "table-fits", "row-fits",
     "path-attributes", "path-constants", "path-values", "path-operands", "profitable",
-    "path-enabled",
+    "path-enabled", "no-way-around",
 )  # fmt: skip
 """Checks that run where the target has a path for the rule and the producer."""
 

@@ -105,6 +105,39 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
     return None if verdict else [fail(made, f"{seen}: a broadcast expands the result")]
 
 
+@check("matrix-sizes", "unsupported-shape", takes=("values", "rows", "columns"))
+def matrix_sizes(candidate: Candidate, args: Args) -> Outcomes:
+    """The matrices have as many rows as this path takes, and no more columns than it takes."""
+    given, rows, found = args["values"], args["rows"], []
+    wanted = {int(n) for n in ((rows,) if isinstance(rows, str) else rows)}
+    most = int(_arg(args, "columns", "0"))
+    for name in (given,) if isinstance(given, str) else given:
+        value = candidate.bound.get(name, "")
+        if not value:
+            continue
+        seen = f"{value} {types(candidate.overlay, value)}"
+        dims = candidate.overlay.type_of(value).dims
+        height, width = dims[-2:] if dims is not None and len(dims) > 1 else (None, None)
+        if not isinstance(height, int) or not isinstance(width, int):
+            found.append(unknown(value, seen, f"give {value} a known shape"))
+        elif height not in wanted or width > most:
+            some = f"{', '.join(map(str, sorted(wanted)))} rows and up to {most} columns"
+            found.append(fail(value, f"{seen}; this path takes {some}", "keep them apart"))
+    return found or None
+
+
+@check("open-shape", "unsupported-shape", takes=("values",))
+def open_shape(candidate: Candidate, args: Args) -> Outcomes:
+    """A dimension of one of the values is open."""
+    given = args["values"]
+    names = (given,) if isinstance(given, str) else given
+    known = [v for n in names if (v := candidate.bound.get(n, ""))]
+    if not all(candidate.overlay.type_of(v).static is not None for v in known):
+        return None
+    seen = ", ".join(f"{v} {types(candidate.overlay, v)}" for v in known)
+    return [fail(known[0] if known else "", f"{seen}: all dimensions are numbers", "keep it")]
+
+
 @check("per-channel", "shape", takes=("operand?",))
 def per_channel(candidate: Candidate, args: Args) -> Outcomes:
     """The operand has one value per channel, or one in all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fusectl.checks.registry import Args, Outcomes, check, fail
+from fusectl.checks.users import written_beside
 from fusectl.graph.view import Node
 from fusectl.match.candidate import Candidate, Role
 from fusectl.tables.schema import SlotFact
@@ -56,6 +57,8 @@ def unclaimed(candidate: Candidate, args: Args) -> Outcomes:
         if role is None:
             continue
         group = role.group
+        if role.held and role is candidate.producer and written_beside(candidate):
+            continue  # the group is open: another reader of the value joins it
         if role.held:
             names = "+".join(m.label for m in group.members)
             found.append(

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from fusectl.checks.registry import Args, Outcomes, check, fail
 from fusectl.graph.overlay import Group
 from fusectl.match.candidate import Candidate
+from fusectl.tables.patterns import Pattern
+from fusectl.tables.target_schema import PathDoc
 
 
 def written_twice(candidate: Candidate) -> bool:
@@ -16,6 +18,12 @@ def written_twice(candidate: Candidate) -> bool:
     if path is None or candidate.between:
         return False
     return candidate.operators.acts_as(candidate.producer.op) in path.dual_output
+
+
+def written_beside(candidate: Candidate) -> bool:
+    """Tell whether the producer is inside a group that writes its result for other readers."""
+    value = candidate.value
+    return value in candidate.producer.group.beside and written_twice(candidate)
 
 
 def duplicable(candidate: Candidate, value: str) -> bool:
@@ -59,8 +67,8 @@ def other_readers(candidate: Candidate, value: str) -> list[Group]:
 
 
 def _values(candidate: Candidate) -> Iterator[str]:
-    twice = candidate.value if written_twice(candidate) else ""
-    yield from (v for v in candidate.swallows if v != twice and not duplicable(candidate, v))
+    twice = candidate.producer.group.outputs if written_twice(candidate) else ()
+    yield from (v for v in candidate.swallows if v not in twice and not duplicable(candidate, v))
 
 
 @check("one-reader", "multi-user")
@@ -126,6 +134,61 @@ def not_captured(candidate: Candidate, args: Args) -> Outcomes:
                 )
             )
     return found or None
+
+
+def _writes_beside(pattern: Pattern, path: PathDoc) -> bool:
+    return bool(path.dual_output)
+
+
+@check("no-way-around", "intervening-op", concerns=_writes_beside)
+def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
+    """No other operator reads what the fused form writes and makes what the fused form reads."""
+    overlay, first = candidate.overlay, candidate.producer.group
+    inside = {id(g) for g in candidate.parts}
+    outside = (g for o in first.outputs if o for g, _ in overlay.users(o) if id(g) not in inside)
+    if next(outside, None) is None:
+        return None  # the usual case: nobody but the consumer reads anything of the producer's
+    seen: set[int] = set()
+    stack: list[tuple[str, Group | None]]
+    stack = [(v, None) for v in candidate.consumer.group.inputs if v not in first.outputs]
+    while stack:
+        value, last = stack.pop()
+        maker = overlay.producers.get(value)
+        if maker is first and last is not None:
+            label = last.label
+            observed = f"{label} reads {value} and is needed by {candidate.consumer.node.label}"
+            return [fail(label, observed, f"keep it: the fused form would wait for {label}")]
+        if maker is None or id(maker) in seen or id(maker) in inside or maker.order < first.first:
+            continue
+        seen.add(id(maker))
+        stack += [(v, maker) for v in maker.inputs if v]
+    return None
+
+
+@check("readers-behind", "intervening-op")
+def readers_behind(candidate: Candidate, args: Args) -> Outcomes:
+    """In a walk from the outputs, other readers stand behind all that the fused form reads."""
+    overlay, walked = candidate.overlay, candidate.overlay.walked()
+    inside = {id(g) for g in candidate.parts}
+    first: dict[str, int] = {}
+    for value in (o for g in candidate.parts for o in g.outputs if o):
+        for reader, _ in overlay.users(value):
+            made = [m.outputs[0] for m in reader.members if value in m.inputs and m.outputs]
+            places = [walked[m] for m in made if m in walked]
+            if id(reader) not in inside and places:
+                first[reader.label] = min(places)
+    if not first:
+        return None
+    label = min(first, key=first.__getitem__)
+    for value in (v for g in candidate.parts for v in g.inputs if v):
+        maker = overlay.producers.get(value)
+        if maker is None or id(maker) in inside:
+            continue
+        place = max((walked.get(o, -1) for m in maker.members for o in m.outputs[:1]), default=-1)
+        if place > first[label]:
+            observed = f"{label} reads of the fused form and comes before {maker.label}"
+            return [fail(label, observed, f"let {label} come behind {maker.label}, or keep it")]
+    return None
 
 
 @check("private-constants", "shared-initializer", takes=("values?",))

@@ -40,6 +40,9 @@ def fused(ruling: Ruling) -> Fused:
         every = (o for r in found.roles if r is not None for o in r.outputs if o)
         outputs = [o for o in dict.fromkeys(every) if o not in gone]
     outputs += ruling.materialises
+    if found.rule.two_node:
+        # What the producer's group writes beside the edge is written as before.
+        outputs += [o for o in found.producer.group.outputs if o and o not in gone]
     lead = main.group.lead if form.op in ("", main.group.op) or _alike(found, form.op) else None
     made = tuple(dict.fromkeys(outputs))
     return Fused(form.op or _own_op(found, main), _inputs(found, main, gone), made, lead, form)
@@ -55,6 +58,8 @@ def become(ruling: Ruling) -> Group:
     )
     group.decision = ruling.id
     group.function = made.form.function
+    beside = (*(v for g in found.parts for v in g.beside), *ruling.materialises)
+    group.beside = tuple(v for v in dict.fromkeys(beside) if v in made.outputs)
     group.sealed = made.form.sealed
     if not found.rule.two_node and found.operators.acts_as(found.consumer.op) == _QUANTIZE:
         group.core = (found.value, found.producer.node, found.consumer.node)

@@ -193,13 +193,18 @@ class _Scope:
     def _sweep_edges(self, rule: Rule, step: int, gate: Range | None) -> bool:
         fused = False
         told: dict[str, Ruling] = {}
-        for pattern in rule.patterns:
-            there = any(self.overlay.count(op) for op in pattern.nodes[pattern.consumer].ops)
-            if not there or not _runs(pattern.opset, self.overlay.view):
-                continue
-            for role in self._producers(pattern, step):
-                fused = self._from(rule, pattern, role, step, gate, told) or fused
+        path = self.target.path(rule.id)
+        live = [p for p in rule.patterns if self._occurs(p)]
+        # Where a value is written for other readers, all its readers are met before others are.
+        together = path is not None and bool(path.dual_output)
+        for patterns in [live] if together and live else [[p] for p in live]:
+            for role in self._producers(patterns[0], step):
+                fused = self._from(rule, patterns, role, step, gate, told) or fused
         return fused
+
+    def _occurs(self, pattern: Pattern) -> bool:
+        there = any(self.overlay.count(op) for op in pattern.nodes[pattern.consumer].ops)
+        return there and _runs(pattern.opset, self.overlay.view)
 
     def _producers(self, pattern: Pattern, step: int) -> list[Role]:
         ops = pattern.nodes[pattern.producer].ops
@@ -211,14 +216,15 @@ class _Scope:
         for op in ops:
             for group, node in self.overlay.held(op):
                 visible = node.outputs and node.outputs[0] in group.outputs
-                if group.op not in ops and visible:
+                beside = visible and node.outputs[0] != group.outputs[0]
+                if visible and (group.op not in ops or beside):
                     roles.append(Role(group, node, held=True))
         return roles
 
     def _from(
         self,
         rule: Rule,
-        pattern: Pattern,
+        patterns: list[Pattern],
         role: Role,
         step: int,
         gate: Range | None,
@@ -231,22 +237,33 @@ class _Scope:
             producer = pending.pop()
             if not producer.group.alive:
                 continue
-            reached = walk(rule, pattern, self.target, self.overlay, self.operators, producer)
+            reached = [
+                found
+                for pattern in patterns
+                for found in walk(
+                    rule, pattern, self.target, self.overlay, self.operators, producer
+                )
+            ]
             # Far ones first: a limit that is taken as a function would hide what lies behind it.
             reached.sort(key=lambda f: -len(f.between))
             for found in reached:
                 if not producer.group.alive:
                     break
-                if not found.consumer.group.alive or self._told(found, told):
+                if not found.consumer.group.alive:
                     continue
                 ruling = self._preferred(found, step, gate)
+                if not ruling.accepted and self._told(found, told):
+                    continue
                 self._record(ruling)
                 told[found.consumer.outputs[0]] = ruling
                 if ruling.accepted:
                     fused = True
                     made = become(ruling)
-                    if made.op in pattern.nodes[pattern.producer].ops:
+                    if any(made.op in p.nodes[p.producer].ops for p in patterns):
                         pending.append(Role(made, found.consumer.node))
+                    if found.value in made.beside:
+                        # Its other readers come before those of the group's other results.
+                        pending.append(Role(made, producer.node, held=True))
                     break
         return fused
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fusectl.checks import ALWAYS, CHECKS, GROUPS, TARGET, Check, Outcome
 from fusectl.checks.machine import path_outcome
-from fusectl.checks.users import other_readers, written_twice
+from fusectl.checks.users import other_readers, written_beside, written_twice
 from fusectl.errors import Span
 from fusectl.graph.overlay import Group
 from fusectl.graph.view import Node
@@ -190,6 +190,8 @@ def _swallowed(candidate: Candidate) -> tuple[str, ...]:
 def _nodes(candidate: Candidate, parts: tuple[Group, ...]) -> tuple[Node, ...]:
     """Original nodes of the group after the decision; of a foreign group only the one node."""
     held = {id(r.group): r.node for r in candidate.roles if r is not None and r.held}
+    if written_beside(candidate):
+        held.pop(id(candidate.producer.group), None)
     found: dict[int, Node] = {}
     for group in parts:
         members = (held[id(group)],) if id(group) in held else group.members
@@ -204,8 +206,11 @@ def _materialised(candidate: Candidate) -> tuple[str, ...]:
     if not written_twice(candidate):
         return ()
     overlay = candidate.overlay
+    parts = {id(g) for g in candidate.parts}
     return tuple(
         v
         for v in candidate.swallows
-        if v in overlay.returned or v in overlay.captured or other_readers(candidate, v)
+        if v in overlay.returned
+        or v in overlay.captured
+        or any(id(g) not in parts for g in other_readers(candidate, v))
     )

@@ -22,12 +22,13 @@ class Group:
     ``slots`` maps each post-processing slot that is taken to the name of the node that took it;
     ``sealed`` says why later passes cannot enter; ``decision`` is the id of the last decision.
     ``core`` is, for an operator that a quantiser joined, the value before it, the node that makes
-    that value, and the quantiser.
+    that value, and the quantiser. ``beside`` are values inside that it writes for other readers.
+    ``order`` is the place of its last node, ``first`` that of its first.
     """
 
     __slots__ = (
-        "alive", "core", "decision", "function", "inputs", "lead", "members", "op", "order",
-        "outputs", "sealed", "slots", "swallowed",
+        "alive", "beside", "core", "decision", "first", "function", "inputs", "lead", "members",
+        "op", "order", "outputs", "sealed", "slots", "swallowed",
     )  # fmt: skip
 
     def __init__(self, node: Node, order: int) -> None:
@@ -41,8 +42,10 @@ class Group:
         self.decision = ""
         self.function = ""
         self.swallowed: tuple[str, ...] = ()
+        self.beside: tuple[str, ...] = ()
         self.core: tuple[str, Node, Node] | None = None
         self.order = order
+        self.first = order
         self.alive = True
 
     @property
@@ -99,6 +102,7 @@ class Overlay:
         self._common = view.model.repeat.common if view.model.repeat else frozenset()
         self._plain: dict[str, int] = {}
         self._count: dict[str, int] = {}
+        self._walked: dict[str, int] = {}
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
@@ -172,6 +176,25 @@ class Overlay:
         for group in living:
             places.setdefault(id(group), len(places))
         return places
+
+    def walked(self) -> dict[str, int]:
+        """Return the place of what makes each value where a walk from the outputs leaves it.
+
+        The walk starts at the last output and follows the operands of each node in their order.
+        It goes over the nodes of the file, whatever the passes made of them.
+        """
+        if not self._walked:
+            makers = self.view.producers
+            stack = [(v, False) for v in self.view.outputs]
+            while stack:
+                value, left = stack.pop()
+                node = makers.get(value)
+                if left:
+                    self._walked.setdefault(value, len(self._walked))
+                elif node is not None and value not in self._walked:
+                    stack.append((value, True))
+                    stack += [(v, False) for v in reversed(node.inputs) if v]
+        return self._walked
 
     def count(self, op: str) -> int:
         """Return how many groups of an operator there were at most; cheap."""
@@ -367,6 +390,7 @@ class Overlay:
         parts = sorted(parts, key=lambda g: g.order)
         joined = Group(parts[-1].last, parts[-1].order)
         joined.op, joined.inputs, joined.outputs, joined.lead = op, inputs, outputs, lead
+        joined.first = min(g.first for g in parts)
         joined.members = tuple(m for g in parts for m in g.members)
         joined.swallowed = tuple(v for g in parts for v in (*g.swallowed, *g.outputs) if v)
         joined.swallowed = tuple(v for v in joined.swallowed if v not in outputs)

@@ -115,7 +115,11 @@ class Candidate:
 
     def _swallows(self) -> tuple[str, ...]:
         if len(self.pattern.inner) == 1 and not self.between:
-            return (self.value,)
+            several, read = self.producer.group.outputs, self.consumer.group.inputs
+            if len(several) < 2 or not self.rule.two_node:
+                return (self.value,)
+            # A group that writes several values may be read more than once.
+            return (self.value, *(v for v in several if v in read and v != self.value))
         inner = {self.bound[v] for v in self.pattern.inner if v in self.bound}
         made = {o: (r.group.order, i) for r in self.roles if r for i, o in enumerate(r.outputs)}
         # What stands in a gap of a near miss would be gone as well, an input of the graph not.
