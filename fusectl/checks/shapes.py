@@ -105,12 +105,11 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
     return None if verdict else [fail(made, f"{seen}: a broadcast expands the result")]
 
 
-@check("matrix-sizes", "unsupported-shape", takes=("values", "rows", "columns"))
+@check("matrix-sizes", "unsupported-shape", takes=("values", "rows#", "columns#"))
 def matrix_sizes(candidate: Candidate, args: Args) -> Outcomes:
-    """The matrices have as many rows as this path takes, and no more columns than it takes."""
-    given, rows, found = args["values"], args["rows"], []
-    wanted = {int(n) for n in ((rows,) if isinstance(rows, str) else rows)}
-    most = int(_arg(args, "columns", "0"))
+    """The matrices have no more rows and columns than this path takes."""
+    rows, columns, found = int(str(args["rows"])), int(str(args["columns"])), []
+    given = args["values"]
     for name in (given,) if isinstance(given, str) else given:
         value = candidate.bound.get(name, "")
         if not value:
@@ -120,9 +119,9 @@ def matrix_sizes(candidate: Candidate, args: Args) -> Outcomes:
         height, width = dims[-2:] if dims is not None and len(dims) > 1 else (None, None)
         if not isinstance(height, int) or not isinstance(width, int):
             found.append(unknown(value, seen, f"give {value} a known shape"))
-        elif height not in wanted or width > most:
-            some = f"{', '.join(map(str, sorted(wanted)))} rows and up to {most} columns"
-            found.append(fail(value, f"{seen}; this path takes {some}", "keep them apart"))
+        elif height > rows or width > columns:
+            taken = f"up to {rows} rows and {columns} columns"
+            found.append(fail(value, f"{seen}; this path takes {taken}", "keep them apart"))
     return found or None
 
 

@@ -212,7 +212,8 @@ def test_a_function_within_a_layout_only(tmp_path: Path) -> None:
 def test_more_elements_than(columns: int, verdict: str, tmp_path: Path) -> None:
     """One column is a bias of one element, which some compilers leave alone."""
     text = f"""g (float[2,8] x, float[8,{columns}] w) => (float[2,{columns}] y)
-    <float[{columns}] b = {{{", ".join("1" * columns)}}}> {{ u = MatMul(x, w)  [c] y = Add(u, b) }}"""
+    <float[{columns}] b = {{{", ".join("1" * columns)}}}> {{
+      u = MatMul(x, w)  [c] y = Add(u, b) }}"""
     paths = "  matmul-bias: {shapes: [{forms: {b: [n]}, more_than: {b: 1}}], source: s}\n"
     found = explain(text, target(tmp_path, "  - fuse: [matmul-bias]\n", paths))
     assert verdicts(found) == {"u -> c": verdict}
