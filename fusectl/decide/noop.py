@@ -64,35 +64,49 @@ def _neutral(operand: float, sides: tuple[int, ...]) -> Predicate:
     """An operand that changes nothing: one element, since a whole tensor of zeros is a bias."""
 
     def predicate(overlay: Overlay, group: Group) -> str:
-        for side in sides:
-            value, other = group.inputs[side], group.inputs[1 - side]
-            if not overlay.is_constant(value) or overlay.scalar(value) != operand:
-                continue
-            if _kept(overlay, group, value, other):
-                return f"{value} is {operand:g}"
-        return ""
+        side = _neutral_side(overlay, group, operand, sides)
+        return "" if side is None else f"{group.inputs[side]} is {operand:g}"
 
     return predicate
+
+
+def _neutral_side(
+    overlay: Overlay, group: Group, operand: float, sides: tuple[int, ...]
+) -> int | None:
+    for side in sides:
+        value, other = group.inputs[side], group.inputs[1 - side]
+        if not overlay.is_constant(value) or overlay.scalar(value) != operand:
+            continue
+        if _kept(overlay, group, value, other):
+            return side
+    return None
 
 
 def _neutral_tensor(operand: float, sides: tuple[int, ...]) -> Predicate:
     """An operand of any size that is neutral throughout and does not make the result larger."""
 
     def predicate(overlay: Overlay, group: Group) -> str:
-        for side in sides:
-            value, other = group.inputs[side], group.inputs[1 - side]
-            shapes = overlay.type_of(value).dims, overlay.type_of(other).dims
-            if not overlay.is_constant(value) or not fits_into(*shapes):
-                continue
-            try:
-                array = overlay.array(value)
-            except (Unreadable, KeyError):
-                continue
-            if array.size and bool(np.all(array == operand)):
-                return f"{value} is {operand:g} throughout"
-        return ""
+        side = _neutral_tensor_side(overlay, group, operand, sides)
+        return "" if side is None else f"{group.inputs[side]} is {operand:g} throughout"
 
     return predicate
+
+
+def _neutral_tensor_side(
+    overlay: Overlay, group: Group, operand: float, sides: tuple[int, ...]
+) -> int | None:
+    for side in sides:
+        value, other = group.inputs[side], group.inputs[1 - side]
+        shapes = overlay.type_of(value).dims, overlay.type_of(other).dims
+        if not overlay.is_constant(value) or not fits_into(*shapes):
+            continue
+        try:
+            array = overlay.array(value)
+        except (Unreadable, KeyError):
+            continue
+        if array.size and bool(np.all(array == operand)):
+            return side
+    return None
 
 
 def _kept(overlay: Overlay, group: Group, single: str, source: str) -> bool:
@@ -151,9 +165,17 @@ def _same_codes(overlay: Overlay, one: Group, other: Group) -> bool:
 
 
 def passed_on(overlay: Overlay, group: Group) -> str:
-    """Return what a no-op's readers read instead: its first operand, or the codes behind it."""
+    """Return what a no-op's readers read instead.
+
+    Mostly its first operand; the codes behind a dequantiser, the operand beside a neutral one.
+    """
     if group.op == "QuantizeLinear":
         return overlay.producers[group.inputs[0]].inputs[0]
+    operand, sides = _NEUTRAL.get(group.op, (0.0, ()))
+    for find in (_neutral_side, _neutral_tensor_side):
+        side = find(overlay, group, operand, sides)
+        if side is not None:
+            return group.inputs[1 - side]
     return group.inputs[0]
 
 
@@ -167,6 +189,9 @@ def _pad(overlay: Overlay, group: Group) -> str:
     return "all pads are 0" if isinstance(pads, tuple) and not any(pads) else ""
 
 
+_NEUTRAL = {"Add": (0.0, (1, 0)), "Sub": (0.0, (1,)), "Mul": (1.0, (1, 0)), "Div": (1.0, (1,))}
+"""The operand that changes nothing, and the places where it may stand, by operator."""
+
 NO_OPS: dict[str, Predicate] = {
     "Identity": _identity,
     "Dropout": _dropout,
@@ -177,10 +202,7 @@ NO_OPS: dict[str, Predicate] = {
     "Expand": _same_shape,
     "Transpose": _transpose,
     "Clip": _clip,
-    "Add": _neutral(0, (1, 0)),
-    "Sub": _neutral(0, (1,)),
-    "Mul": _neutral(1, (1, 0)),
-    "Div": _neutral(1, (1,)),
+    **{op: _neutral(*how) for op, how in _NEUTRAL.items()},
     "Concat": _single,
     "Sum": _single,
     "Max": _single,
@@ -189,10 +211,5 @@ NO_OPS: dict[str, Predicate] = {
     "QuantizeLinear": _requantised,
 }
 
-TENSORS: dict[str, Predicate] = {
-    "Add": _neutral_tensor(0, (1, 0)),
-    "Sub": _neutral_tensor(0, (1,)),
-    "Mul": _neutral_tensor(1, (1, 0)),
-    "Div": _neutral_tensor(1, (1,)),
-}
+TENSORS: dict[str, Predicate] = {op: _neutral_tensor(*how) for op, how in _NEUTRAL.items()}
 """For compilers that look at every element of a constant operand."""

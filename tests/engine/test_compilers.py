@@ -217,3 +217,25 @@ def test_more_elements_than(columns: int, verdict: str, tmp_path: Path) -> None:
     paths = "  matmul-bias: {shapes: [{forms: {b: [n]}, more_than: {b: 1}}], source: s}\n"
     found = explain(text, target(tmp_path, "  - fuse: [matmul-bias]\n", paths))
     assert verdicts(found) == {"u -> c": verdict}
+
+
+@pytest.mark.parametrize(
+    ("node", "constant", "tensors"),
+    [
+        ("Mul(c, u)", "float c = {1}", False),
+        ("Mul(u, c)", "float c = {1}", False),
+        ("Add(c, u)", "float c = {0}", False),
+        ("Mul(c, u)", "float[4] c = {1, 1, 1, 1}", True),
+        ("Add(u, c)", "float[4] c = {0, 0, 0, 0}", True),
+    ],
+)
+def test_readers_of_a_no_op_read_the_other_operand(
+    node: str, constant: str, tensors: bool, tmp_path: Path
+) -> None:
+    """The neutral operand may stand on either side."""
+    text = f"""g (float[2,8] x, float[8,4] w) => (float[2,4] y) <{constant}> {{
+      u = MatMul(x, w)  m = {node}  [act] y = Relu(m) }}"""
+    passes = f"  - eliminate: [Add, Mul]\n    tensors: {str(tensors).lower()}\n"
+    passes += "  - fuse: [matmul-activation]\n"
+    found = explain(text, target(tmp_path, passes, "  matmul-activation: {source: s}\n"))
+    assert verdicts(found) == {"u -> act": "fuse"}
