@@ -1,6 +1,7 @@
 """Export small networks with random weights in many spellings: models that no table was made on.
 
     python tests/bench/zoo.py FOLDER [--exports N] [--quantised N] [--match TEXT] [--list]
+        [--timm NAME[:PIXELS] ...]
 
 Writes FOLDER/FAMILY/FAMILY__SPELLING.onnx. Needs torch, onnx and onnxscript; families of timm,
 torchvision and transformers need these, and quantised forms need onnxruntime: what is missing is
@@ -102,6 +103,12 @@ def _makers() -> dict[str, Make]:
     return found
 
 
+def _full_size(texts: Sequence[str]) -> dict[str, Make]:
+    from tests.bench.zoo_pictures import full_size
+
+    return dict(full_size(text) for text in texts)
+
+
 def export(net: Net, spelling: Spelling, path: Path) -> None:
     """Write one network in one spelling."""
     import torch
@@ -199,10 +206,11 @@ def main() -> None:
     parser.add_argument("--exports", type=int, default=2, help="of each family")
     parser.add_argument("--quantised", type=int, default=1, help="of every second family")
     parser.add_argument("--match", default="")
+    parser.add_argument("--timm", nargs="*", help="only these of timm in full size: NAME[:PIXELS]")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     try:
-        makers = _makers()
+        makers = _full_size(options.timm) if options.timm else _makers()
     except ImportError as error:
         sys.exit(f"{error.name or error} is not installed: pip install torch onnx onnxscript")
     has_runtime = importlib.util.find_spec("onnxruntime") is not None

@@ -44,6 +44,18 @@ def pictures(hub: str, name: str, size: int = 64, *parts: str, **options: Any) -
     return make
 
 
+def full_size(text: str) -> tuple[str, Make]:
+    """A family of one classifier of timm as it is: ``NAME`` or ``NAME:PIXELS``, 64 without."""
+    name, _, pixels = text.partition(":")
+    size = int(pixels or 64)
+
+    def make() -> Net:
+        module = importlib.import_module("timm").create_model(name, num_classes=10)
+        return net(module, torch.randn(2, 3, size, size), names=("image",))
+
+    return f"x_{name}", make
+
+
 def _part(place: object, name: Any) -> Any:
     return getattr(place, name) if isinstance(name, str) else [getattr(place, n) for n in name]
 
