@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -31,16 +31,28 @@ def eliminate(
 
     ``tensors``: a constant operand of several elements may be neutral as well.
     """
-    removed = []
+    removed: list[Removed] = []
     known = {**NO_OPS, **TENSORS} if tensors else NO_OPS
     for group in overlay.of_op(ops):
         predicate = known.get(group.op)
         if predicate is None or group.fused or not group.inputs or not group.inputs[0]:
             continue
         why = predicate(overlay, group)
-        if why and overlay.bypass(group, passed_on(overlay, group)):
-            removed.append(Removed(group.last, step, why))
+        if why:
+            removed += _bypass(overlay, group, why, step)
     return removed
+
+
+def _bypass(overlay: Overlay, group: Group, why: str, step: int) -> Iterator[Removed]:
+    """Take a no-op out, and with a quantiser the dequantiser that nobody reads without it."""
+    before, source = overlay.producers.get(group.inputs[0]), passed_on(overlay, group)
+    if not overlay.bypass(group, source):
+        return
+    yield Removed(group.last, step, why)
+    if before is None or source not in before.inputs or overlay.users(before.outputs[0]):
+        return
+    if overlay.bypass(before, source):
+        yield Removed(before.last, step, "nobody reads it any more")
 
 
 def merge_equal(overlay: Overlay, apart: Collection[str] = ()) -> None:

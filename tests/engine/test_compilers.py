@@ -111,7 +111,7 @@ def test_neutral_tensors(tensors: bool, gone: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scale", "zero", "reader", "gone"),
-    [("s", "z", "", 1), ("t", "z", "", 0), ("s", "o", "", 0), ("s", "z", "m = Neg(d)", 0)],
+    [("s", "z", "", 2), ("t", "z", "", 0), ("s", "o", "", 0), ("s", "z", "m = Neg(d)", 0)],
 )
 def test_codes_that_are_quantised_again(
     scale: str, zero: str, reader: str, gone: int, tmp_path: Path
@@ -150,6 +150,20 @@ def test_codes_behind_a_moved_transposition(
     paths += ", duplicable: [DequantizeLinear], source: s}\n"
     found = verdicts(explain(text, target(tmp_path, passes, paths)))
     assert found == {"u -> c": verdict}
+
+
+def test_codes_have_one_reader_again(tmp_path: Path) -> None:
+    """The dequantiser in the middle is gone with the quantiser behind it."""
+    text = """<opset_import: ["" : 13]>
+      g (float[4] x, float[4] r) => (float[4] y) <float s = {0.5}, int8 z = {0}> {
+      a = QuantizeLinear(x, s, z)  d = DequantizeLinear(a, s, z)
+      b = QuantizeLinear(d, s, z)  e = DequantizeLinear(b, s, z)
+      o = QuantizeLinear(r, s, z)  f = DequantizeLinear(o, s, z)
+      u = Add(e, f)  [c] c = QuantizeLinear(u, s, z)  y = DequantizeLinear(c, s, z) }"""
+    passes = "  - eliminate: [QuantizeLinear]\n  - retype: {from: int8, to: uint8}\n"
+    paths = "  qdq-binary: {types: {aq: [uint8]}, same_types: [aq, bq, q], source: s}\n"
+    found = explain(text, target(tmp_path, f"{passes}  - fuse: [qdq-binary]\n", paths))
+    assert verdicts(found) == {"u -> c": "fuse"}
 
 
 def test_a_tensor_that_is_not_neutral(tmp_path: Path) -> None:
