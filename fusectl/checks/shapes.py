@@ -10,6 +10,8 @@ from fusectl.tables.schema import Value
 
 _STEPS = 3
 """Sums and products behind an operand that are asked for their shape."""
+_MATRIX = ("MatMul", "MatMulInteger")
+"""Products whose second operand has the columns of the result."""
 
 
 def _arg(args: Args, name: str, default: str) -> str:
@@ -35,7 +37,9 @@ def fits(candidate: Candidate, args: Args) -> Outcomes:
     overlay = candidate.overlay
     small, big = overlay.type_of(operand).dims, overlay.type_of(host).dims
     verdict = fits_into(small, big)
-    if verdict is None and _result_says_so(candidate, operand, big):
+    if verdict is None and (
+        _result_says_so(candidate, operand, big) or _one_per_column(candidate, small)
+    ):
         return None
     seen = f"{operand} {types(overlay, operand)}, {host} {types(overlay, host)}"
     if verdict is None:
@@ -64,6 +68,20 @@ def _result_says_so(candidate: Candidate, operand: str, host: tuple[Dim, ...] | 
         if any(same_dims(overlay.type_of(v).dims, host) for v in values):
             return True
     return False
+
+
+def _one_per_column(candidate: Candidate, dims: tuple[Dim, ...] | None) -> bool:
+    """Tell whether an operand has one value per column of the product, whatever its rank is.
+
+    The columns are those of the second operand, and the last axis of the result.
+    """
+    producer = candidate.producer
+    if candidate.operators.acts_as(producer.op) not in _MATRIX or len(producer.inputs) < 2:
+        return False
+    weight = candidate.overlay.type_of(producer.inputs[1]).dims
+    if not weight or len(weight) < 2 or dims is None:
+        return False
+    return dims == weight[-1:] and isinstance(weight[-1], int)
 
 
 @check("same-shape", "shape", takes=("a?", "b?"))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.build import explain, verdicts
+from tests.engine.build import explain, model, verdicts
 
 
 def target(folder: Path, passes: str, paths: str, more: str = "") -> Path:
@@ -253,3 +253,19 @@ def test_readers_of_a_no_op_read_the_other_operand(
     passes += "  - fuse: [matmul-activation]\n"
     found = explain(text, target(tmp_path, passes, "  matmul-activation: {source: s}\n"))
     assert verdicts(found) == {"u -> act": "fuse"}
+
+
+@pytest.mark.parametrize(
+    ("bias", "fused"), [("float[3] b = {1, 2, 3}", True), ("float[2,1] b = {1, 2}", False)]
+)
+def test_a_bias_of_one_value_per_column_fits(bias: str, fused: bool) -> None:
+    """Whatever the rank of the product is, which nobody states here."""
+    text = f"""g (uint8 xq, float xs) => (float y) <int8[4,3] wq = {{{", ".join("1" * 12)}}},
+      float ws = {{0.5}}, {bias}> {{
+      m = MatMulInteger(xq, wq)  c = Cast <to = 1> (m)  s = Mul(xs, ws)  p = Mul(c, s)
+      [sum] y = Add(p, b) }}"""
+    source = model(text)
+    source.graph.input[0].type.tensor_type.ClearField("shape")
+    source.graph.output[0].type.tensor_type.ClearField("shape")
+    (taken,) = (d for d in explain(source).decisions if d.verdict == "fuse")
+    assert ("sum" in {n.name for n in taken.nodes}) == fused
