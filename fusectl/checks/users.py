@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fusectl.checks.registry import Args, Outcomes, check, fail
-from fusectl.graph.overlay import Group
+from fusectl.graph.overlay import Group, Overlay
 from fusectl.match.candidate import Candidate
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.target_schema import PathDoc
@@ -146,7 +146,7 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
     overlay, first = candidate.overlay, candidate.producer.group
     inside = {id(g) for g in candidate.parts}
     outside = (g for o in first.outputs if o for g, _ in overlay.users(o) if id(g) not in inside)
-    if next(outside, None) is None:
+    if next(outside, None) is None and not any(o in overlay.captured for o in first.outputs):
         return None  # the usual case: nobody but the consumer reads anything of the producer's
     seen: set[int] = set()
     stack: list[tuple[str, Group | None]]
@@ -161,8 +161,14 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
         if maker is None or id(maker) in seen or id(maker) in inside or maker.order < first.first:
             continue
         seen.add(id(maker))
-        stack += [(v, maker) for v in maker.inputs if v]
+        stack += [(v, maker) for v in (*maker.inputs, *_captures(overlay, maker)) if v]
     return None
+
+
+def _captures(overlay: Overlay, group: Group) -> Iterator[str]:
+    """Yield what the bodies of a group's nodes read of this scope."""
+    inside = {id(n) for n in group.members}
+    yield from (v for v, nodes in overlay.captured.items() if any(id(n) in inside for n in nodes))
 
 
 @check("readers-behind", "intervening-op")

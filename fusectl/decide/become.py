@@ -71,15 +71,19 @@ def become(ruling: Ruling) -> Group:
 
 
 def _copied(found: Candidate) -> list[Group]:
-    """Groups that the target may copy and that others still read."""
+    """Groups that the target may copy and that others still read, with those in front of them."""
     overlay = found.overlay
-    copied = []
+    copied: list[Group] = []
     for group in found.parts:
         for value in group.outputs:
             if value and duplicable(found, value):
                 needed = value in overlay.returned or value in overlay.captured
                 if needed or other_readers(found, value):
                     copied.append(group)
+    for group in copied:
+        # What remains reads what it read before, so that has to remain as well.
+        makers = [overlay.producers.get(v) for v in group.inputs]
+        copied += [g for g in found.parts if g in makers and g not in copied]
     return copied
 
 
