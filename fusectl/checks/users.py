@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fusectl.checks.registry import Args, Outcomes, check, fail
-from fusectl.graph.overlay import Group, Overlay
+from fusectl.graph.overlay import Group
 from fusectl.match.candidate import Candidate
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.target_schema import PathDoc
@@ -161,14 +161,8 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
         if maker is None or id(maker) in seen or id(maker) in inside or maker.order < first.first:
             continue
         seen.add(id(maker))
-        stack += [(v, maker) for v in (*maker.inputs, *_captures(overlay, maker)) if v]
+        stack += [(v, maker) for v in overlay.reads(maker)]
     return None
-
-
-def _captures(overlay: Overlay, group: Group) -> Iterator[str]:
-    """Yield what the bodies of a group's nodes read of this scope."""
-    inside = {id(n) for n in group.members}
-    yield from (v for v, nodes in overlay.captured.items() if any(id(n) in inside for n in nodes))
 
 
 @check("readers-behind", "intervening-op")
