@@ -220,6 +220,7 @@ def test_fused_groups_are_no_calls_of_the_user(tmp_path: Path, catalog: Catalog)
         ("y = LeakyRelu(d)", ", float[2,4] d"),
         ("b = Greater(d, d)  y = Where(b, d, x)", ""),
         ("m = Sqrt(d)  y = Max(x, d)", ", float[2,4] m"),
+        ("m = Max(u, d)  y = Max(x, d)", ", float[2,4] m"),
     ],
 )
 def test_a_dequantiser_that_is_copied_keeps_its_quantiser(
@@ -228,7 +229,8 @@ def test_a_dequantiser_that_is_copied_keeps_its_quantiser(
     """Only the dequantiser has other readers, and it goes on reading the codes."""
     _applied(
         f"""g (float[2,4] x) => (float[2,4] y{more}) <float s = {{0.05}}, uint8 z = {{7}}> {{
-          q = QuantizeLinear(x, s, z)  d = DequantizeLinear(q, s, z)  {body} }}""",
+          u = Abs(x)  v = Mul(u, x)  q = QuantizeLinear(v, s, z)
+          d = DequantizeLinear(q, s, z)  {body} }}""",
         tmp_path,
         catalog,
         opset=19,
