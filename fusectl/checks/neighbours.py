@@ -195,6 +195,7 @@ def written_over(candidate: Candidate, args: Args) -> Outcomes:
         before = ancestors(candidate, producer) if others else set()
         late = [g.label for g in others if id(g) not in before]
         late += [producer.label] if value and value in producer.inputs else []
+        late += [node.label for node in overlay.captured.get(value, ())]
         late += ["the caller"] if value in overlay.returned else []
         if late:
             observed = f"{value} is read by {', '.join(dict.fromkeys(late))} as well"
@@ -205,12 +206,12 @@ def written_over(candidate: Candidate, args: Args) -> Outcomes:
 def ancestors(candidate: Candidate, group: Group) -> set[int]:
     """Return all groups that a group needs, by identity."""
     overlay, seen = candidate.overlay, set[int]()
-    stack = list(group.inputs)
+    stack = list(overlay.reads(group))
     while stack:
         maker = overlay.producers.get(stack.pop())
         if maker is not None and id(maker) not in seen:
             seen.add(id(maker))
-            stack.extend(v for v in maker.inputs if v)
+            stack.extend(overlay.reads(maker))
     return seen
 
 

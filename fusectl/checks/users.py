@@ -146,7 +146,7 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
     overlay, first = candidate.overlay, candidate.producer.group
     inside = {id(g) for g in candidate.parts}
     outside = (g for o in first.outputs if o for g, _ in overlay.users(o) if id(g) not in inside)
-    if next(outside, None) is None:
+    if next(outside, None) is None and not any(o in overlay.captured for o in first.outputs):
         return None  # the usual case: nobody but the consumer reads anything of the producer's
     seen: set[int] = set()
     stack: list[tuple[str, Group | None]]
@@ -161,7 +161,7 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
         if maker is None or id(maker) in seen or id(maker) in inside or maker.order < first.first:
             continue
         seen.add(id(maker))
-        stack += [(v, maker) for v in maker.inputs if v]
+        stack += [(v, maker) for v in overlay.reads(maker)]
     return None
 
 

@@ -35,12 +35,15 @@ def fused(ruling: Ruling) -> Fused:
     form = form_of(found)
     main = found.consumer if found.rule.becomes == "consumer" else found.producer
     gone = set(ruling.swallows)
+    # A group that remains for its other readers writes its results itself.
+    stays = {id(g) for g in _copied(ruling)}
     outputs = [o for o in found.consumer.outputs if o] if found.rule.two_node else []
     if not found.rule.two_node:
-        every = (o for r in found.roles if r is not None for o in r.outputs if o)
+        parts = (r for r in found.roles if r is not None and id(r.group) not in stays)
+        every = (o for r in parts for o in r.outputs if o)
         outputs = [o for o in dict.fromkeys(every) if o not in gone]
     outputs += ruling.materialises
-    if found.rule.two_node:
+    if found.rule.two_node and id(found.producer.group) not in stays:
         # What the producer's group writes beside the edge is written as before.
         outputs += [o for o in found.producer.group.outputs if o and o not in gone]
     lead = main.group.lead if form.op in ("", main.group.op) or _alike(found, form.op) else None
@@ -52,7 +55,7 @@ def become(ruling: Ruling) -> Group:
     """Put the fused form of an accepted match into its overlay."""
     found = ruling.candidate
     made = fused(ruling)
-    ruling.stays = () if ruling.materialises else tuple(_copied(found))
+    ruling.stays = tuple(_copied(ruling))
     group = found.overlay.fuse(
         found.parts, made.op, made.inputs, made.outputs, made.lead, ruling.stays
     )
@@ -70,16 +73,22 @@ def become(ruling: Ruling) -> Group:
     return group
 
 
-def _copied(found: Candidate) -> list[Group]:
-    """Groups that the target may copy and that others still read."""
-    overlay = found.overlay
-    copied = []
+def _copied(ruling: Ruling) -> list[Group]:
+    """Groups that the target may copy and that others still read, with those in front of them."""
+    found, overlay = ruling.candidate, ruling.candidate.overlay
+    copied: list[Group] = []
+    if ruling.materialises:
+        return copied
     for group in found.parts:
         for value in group.outputs:
             if value and duplicable(found, value):
                 needed = value in overlay.returned or value in overlay.captured
                 if needed or other_readers(found, value):
                     copied.append(group)
+    for group in copied:
+        # What remains reads what it read before, so that has to remain as well.
+        makers = [overlay.producers.get(v) for v in group.inputs]
+        copied += [g for g in found.parts if g in makers and g not in copied]
     return copied
 
 

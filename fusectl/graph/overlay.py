@@ -177,6 +177,12 @@ class Overlay:
             places.setdefault(id(group), len(places))
         return places
 
+    def reads(self, group: Group) -> Iterator[str]:
+        """Yield what a group reads: its operands, and what the bodies of its nodes read."""
+        yield from (v for v in group.inputs if v)
+        inside = {id(n) for n in group.members} if self.captured else set()
+        yield from (v for v, nodes in self.captured.items() if any(id(n) in inside for n in nodes))
+
     def walked(self) -> dict[str, int]:
         """Return the place of what makes each value where a walk from the outputs leaves it.
 

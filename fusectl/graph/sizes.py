@@ -16,6 +16,8 @@ from fusectl.graph.types import Dim
 from fusectl.graph.view import GraphView, Node
 
 _LONGEST = 16
+# Up to where a type holds every whole number; sizes in other types are not followed.
+_EXACT = {"int32": 2**31 - 1, "int64": 2**63 - 1, "float32": 2**24, "float64": 2**53}
 Sizes = tuple[Dim, ...]
 
 
@@ -116,6 +118,25 @@ def _same(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
     return contents(view, node.inputs[0], known) if node.inputs else None
 
 
+def _flat(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    """Return the same elements where they stay a vector or a scalar; a matrix is not followed."""
+    dims = view.type_of(node.outputs[0]).dims
+    return None if dims is None or len(dims) > 1 else _same(view, node, known)
+
+
+def _cast(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    """Return the elements that another type holds as they are; what is not 0 is true."""
+    found, dtype = _same(view, node, known), view.type_of(node.outputs[0]).dtype
+    if found is None:
+        return None
+    if dtype == "bool":
+        return tuple(int(a != 0) if isinstance(a, int) else None for a in found)
+    limit = _EXACT.get(dtype)
+    if limit is None:
+        return None
+    return tuple(a if not isinstance(a, int) or abs(a) <= limit else None for a in found)
+
+
 def _gather(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
     data = contents(view, node.inputs[0], known)
     places = contents(view, node.inputs[1], known)
@@ -156,7 +177,7 @@ def _slice(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None
     return data[limits[0] : limits[1]] if steps == (1,) else None
 
 
-def _arithmetic(work: Callable[[int, int], int], neutral: int, *, swaps: bool = False) -> _Step:
+def _arithmetic(work: Callable[[int, int], Dim], neutral: int, *, swaps: bool = False) -> _Step:
     """Compute with whole numbers; a symbol stays itself beside the number that changes nothing."""
 
     def one(a: Dim, b: Dim) -> Dim:
@@ -173,8 +194,14 @@ def _arithmetic(work: Callable[[int, int], int], neutral: int, *, swaps: bool = 
     return step
 
 
-def _divide(a: int, b: int) -> int:
-    return int(a / b) if b else 0
+def _divide(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
+    """Divide; only whole numbers drop what is left over."""
+    drops = view.type_of(node.outputs[0]).dtype in ("int32", "int64")
+
+    def quotient(a: int, b: int) -> Dim:
+        return int(a / b) if b and (drops or not a % b) else None
+
+    return _arithmetic(quotient, 1)(view, node, known)
 
 
 def _equal(view: GraphView, node: Node, known: dict[str, Sizes]) -> Sizes | None:
@@ -221,7 +248,7 @@ def _number(node: Node) -> int | None:
     for attribute in node.proto.attribute:
         if attribute.name == "value":
             array = numpy_helper.to_array(attribute.t)
-            return int(array.reshape(-1)[0]) if array.dtype.kind in "iu" else None
+            return int(array.reshape(-1)[0]) if array.size and array.dtype.kind in "iu" else None
     return None
 
 
@@ -231,15 +258,15 @@ _STEPS: dict[str, _Step] = {
     "Gather": _gather,
     "Concat": _concat,
     "Slice": _slice,
-    "Unsqueeze": _same,
+    "Unsqueeze": _flat,
     "Squeeze": _same,
-    "Cast": _same,
+    "Cast": _cast,
     "Identity": _same,
-    "Reshape": _same,
+    "Reshape": _flat,
     "Add": _arithmetic(lambda a, b: a + b, 0, swaps=True),
     "Sub": _arithmetic(lambda a, b: a - b, 0),
     "Mul": _arithmetic(lambda a, b: a * b, 1, swaps=True),
-    "Div": _arithmetic(_divide, 1),
+    "Div": _divide,
     "Equal": _equal,
     "Where": _where,
     "ConstantOfShape": _filled,

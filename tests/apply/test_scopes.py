@@ -19,14 +19,16 @@ def catalog() -> Catalog:
     return fusectl.load_rules()
 
 
-def _applied(text: str, folder: Path, catalog: Catalog, opset: int = 17) -> onnx.ModelProto:
+def _applied(
+    text: str, folder: Path, catalog: Catalog, opset: int = 17, target: str = "ideal"
+) -> onnx.ModelProto:
     """Apply to a model as text; the reference evaluator gives the same results before and after."""
     before = parser.parse_model(HEAD.replace("17", str(opset)) + text)
     onnx.checker.check_model(before)
     path, out, again = folder / "m.onnx", folder / "out.onnx", folder / "again.onnx"
     path.write_bytes(before.SerializeToString())
-    fusectl.apply_fusions(path, "ideal", output=out, rules=catalog)
-    fusectl.apply_fusions(out, "ideal", output=again, rules=catalog)
+    fusectl.apply_fusions(path, target, output=out, rules=catalog)
+    fusectl.apply_fusions(out, target, output=again, rules=catalog)
     assert out.read_bytes() == again.read_bytes()
     after = onnx.load(out)
     onnx.checker.check_model(after, full_check=True)
@@ -210,3 +212,27 @@ def test_fused_groups_are_no_calls_of_the_user(tmp_path: Path, catalog: Catalog)
     report = fusectl.explain(after, "onnxruntime-cpu", rules=catalog)
     assert report.model.nodes == 1
     assert not report.decisions
+
+
+@pytest.mark.parametrize(
+    ("body", "more"),
+    [
+        ("y = LeakyRelu(d)", ", float[2,4] d"),
+        ("b = Greater(d, d)  y = Where(b, d, x)", ""),
+        ("m = Sqrt(d)  y = Max(x, d)", ", float[2,4] m"),
+        ("m = Max(u, d)  y = Max(x, d)", ", float[2,4] m"),
+    ],
+)
+def test_a_dequantiser_that_is_copied_keeps_its_quantiser(
+    body: str, more: str, tmp_path: Path, catalog: Catalog
+) -> None:
+    """Only the dequantiser has other readers, and it goes on reading the codes."""
+    _applied(
+        f"""g (float[2,4] x) => (float[2,4] y{more}) <float s = {{0.05}}, uint8 z = {{7}}> {{
+          u = Abs(x)  v = Mul(u, x)  q = QuantizeLinear(v, s, z)
+          d = DequantizeLinear(q, s, z)  {body} }}""",
+        tmp_path,
+        catalog,
+        opset=19,
+        target="openvino-cpu",
+    )

@@ -185,8 +185,7 @@ def measure(job: Job) -> Iterator[Answer]:
     """Yield an answer for each consumer whose model the runtime takes."""
     catalog = api.load_rules()
     moves, audit = catalog.operators.moving(), catalog.target(job.target).audit
-    if audit is None:
-        raise SystemExit(f"{job.target} names no runtime under audit")
+    assert audit is not None
     known = forms(_SHAPES[job.shape].count(",") + 1)
     path = Path(job.folder) / f"{job.shape} {job.producer}.onnx"
     for consumer in job.consumers:
@@ -231,7 +230,10 @@ def ask(job: Job) -> list[Answer]:
 
 def jobs(target: str, shapes: str, producers: str, consumers: str, folder: str) -> Iterator[Job]:
     """Yield a job for each shape and producer; operators are named with all their forms, or one."""
-    for shape in shapes.split(",") if shapes else _SHAPES:
+    chosen = shapes.split(",") if shapes else list(_SHAPES)
+    if not set(chosen) <= set(_SHAPES):
+        raise SystemExit(f"the shapes are {', '.join(_SHAPES)}")
+    for shape in chosen:
         known = forms(_SHAPES[shape].count(",") + 1)
 
         def named(names: str, known: dict[str, Form] = known) -> tuple[str, ...]:
@@ -244,7 +246,8 @@ def jobs(target: str, shapes: str, producers: str, consumers: str, folder: str) 
 
 def main() -> None:
     """Run every pair and print what differs."""
-    cli = argparse.ArgumentParser(description=__doc__)
+    plain = argparse.RawDescriptionHelpFormatter
+    cli = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     cli.add_argument("--target", default="openvino-cpu")
     cli.add_argument("--shapes", default="", help=f"of {', '.join(_SHAPES)}; without it all")
     cli.add_argument("--producers", default="")
@@ -256,6 +259,8 @@ def main() -> None:
         for answer in measure(msgspec.json.decode(options.job, type=Job)):
             print(msgspec.json.encode(answer).decode(), flush=True)
         return
+    if api.load_rules().target(options.target).audit is None:
+        raise SystemExit(f"{options.target} names no runtime under audit")
     edges, wrong = 0, defaultdict[tuple[str, bool], list[Wrong]](list)
     with TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
         work = jobs(options.target, options.shapes, options.producers, options.consumers, folder)

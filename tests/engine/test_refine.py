@@ -86,6 +86,38 @@ def test_symbols_in_what_is_computed(steps: str, known: tuple[Dim, ...]) -> None
     assert dims(text, "r") == known
 
 
+@pytest.mark.parametrize(
+    ("steps", "known"),
+    [
+        ("h = Unsqueeze(s, zero)  to = Gather(h, first)", (None,)),
+        ("h = Reshape(s, row)  to = Gather(h, first)", (None, None)),
+        ("b = Cast<to = 9>(n)  to = Where(b, two, three)", (None,)),
+        ("b = Cast<to = 9>(c)  to = Cast<to = 7>(b)", (1,)),
+        ("h = Cast<to = 2>(c)  to = Cast<to = 7>(h)", (None,)),
+        ("h = Cast<to = 10>(c)  to = Cast<to = 7>(h)", (None,)),
+        ("h = Cast<to = 1>(c)  to = Cast<to = 7>(h)", (4097,)),
+        ("h = Div(c, two)  m = Mul(h, two)  to = Cast<to = 7>(m)", (4096,)),
+        (
+            "h = Cast<to = 1>(c)  t = Cast<to = 1>(two)  q = Div(h, t)  m = Mul(q, t)  "
+            "to = Cast<to = 7>(m)",
+            (None,),
+        ),
+        ("to = ConstantOfShape<value = int64[0] {}>(one)", (None,)),
+    ],
+)
+def test_sizes_that_a_step_changes(steps: str, known: tuple[Dim, ...]) -> None:
+    """Matrices of sizes, flags, types that do not hold a number, and what a division leaves.
+
+    The first Div hides the sizes from the inference of ONNX, which takes every Cast for a copy.
+    """
+    text = f"""g (float[N,4097] x) => (float[a] y)
+      <int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] three = {{3}},
+       int64[2] row = {{1,-1}}, int64 first = {{0}}> {{
+      p = Shape(x)  s = Div(p, one)  n = Gather(s, zero)  c = Gather(s, one)  {steps}
+      r = ConstantOfShape(to)  y = Neg(r) }}"""
+    assert dims(text, "r") == known
+
+
 def test_symbols_go_on_behind_a_reshape() -> None:
     """What reads the result, and the sizes computed from its shape."""
     text = """g (float[N,16] x, float[8,4] w) => (float[a,b,c] y)
