@@ -222,8 +222,13 @@ def _used(graph: onnx.GraphProto) -> set[str]:
 def _sweep_initializers(
     model: onnx.ModelProto, graph: onnx.GraphProto, before: set[str], after: set[str]
 ) -> None:
-    """Drop stored constants that were read before the round and are read no more."""
+    """Drop stored constants that were read before the round and are read no more.
+
+    The default of an input stays: without it callers would have to pass a value.
+    """
     doomed = before - after
+    if model.ir_version >= 4:
+        doomed -= {info.name for info in graph.input}
     for tensor in [t for t in graph.initializer if t.name in doomed]:
         graph.initializer.remove(tensor)
         if model.ir_version < 4:

@@ -308,6 +308,25 @@ def test_the_ir_version_is_kept_or_raised_for_functions(tmp_path: Path, ir: int)
     assert [i.name for i in written.graph.input] == ["x"]
 
 
+def test_the_default_of_an_input_stays(tmp_path: Path) -> None:
+    """Nobody reads it after the fusion, and without it callers would have to pass it."""
+    made = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+      g (float[1,1,4,4] x, float[2] g = {1, 2}, float[2] b = {3, 4}, float[2] m = {0, 1},
+         float[2] v = {1, 4}) => (float[1,2,2,2] y)
+      <float[2,1,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 8, 7, 6, 5, 4, 3, 2, 1}> {
+        u = Conv(x, w)  y = BatchNormalization(u, g, b, m, v) }""")
+    path, out, binds = save(made, tmp_path), tmp_path / "out.onnx", tmp_path / "binds.yaml"
+    binds.write_text(
+        "target: binds\nsummary: s\npasses:\n  - bind: true\n  - fuse: [conv-batchnorm]\n"
+        "paths:\n  conv-batchnorm: {source: s, copies: [w]}\n"
+    )
+    fusectl.apply_fusions(path, str(binds), output=out, rules=CATALOG)
+    written = onnx.load(out)
+    assert [n.op_type for n in written.graph.node] == ["Conv"]
+    assert [i.name for i in written.graph.input] == ["x", "g", "b", "m", "v"]
+    assert {"g", "b", "m", "v"} <= {t.name for t in written.graph.initializer}
+
+
 def test_onnx_text(tmp_path: Path) -> None:
     path = save(model(SCALED, ("w", "s")), tmp_path)
     out = tmp_path / "out.onnxtxt"
