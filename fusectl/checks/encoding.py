@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fusectl.checks.describe import constant, number
-from fusectl.checks.neighbours import made_along, makers, names
+from fusectl.checks.neighbours import made_along, makers
 from fusectl.checks.parameters import parameter
-from fusectl.checks.registry import Args, Outcomes, check, fail, runtime, unknown
+from fusectl.checks.registry import Args, Outcomes, check, fail, names, runtime, unknown
 from fusectl.graph.constants import Array, Unreadable
 from fusectl.match.candidate import Candidate, Role
 

@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fusectl.checks.registry import Args, Outcomes, check, fail
+from fusectl.checks.registry import Args, Outcomes, check, fail, names
 from fusectl.checks.state import taken
 from fusectl.graph.overlay import Group
 from fusectl.match.candidate import Candidate, Role
 from fusectl.tables.schema import Value
-
-
-def names(value: Value) -> tuple[str, ...]:
-    """Return an argument that is one name or several as a tuple."""
-    return (value,) if isinstance(value, str) else value
 
 
 def makers(candidate: Candidate, values: Value, op: str) -> Iterator[tuple[str, Group]]:
@@ -192,7 +187,7 @@ def written_over(candidate: Candidate, args: Args) -> Outcomes:
     for name in names(args["values"]):
         value = candidate.bound.get(name, "")
         others = [g for g, _ in overlay.users(value) if id(g) not in inside] if value else []
-        before = ancestors(candidate, producer) if others else set()
+        before = _ancestors(candidate, producer) if others else set()
         late = [g.label for g in others if id(g) not in before]
         late += [producer.label] if value and value in producer.inputs else []
         late += [node.label for node in overlay.captured.get(value, ())]
@@ -203,7 +198,7 @@ def written_over(candidate: Candidate, args: Args) -> Outcomes:
     return found or None
 
 
-def ancestors(candidate: Candidate, group: Group) -> set[int]:
+def _ancestors(candidate: Candidate, group: Group) -> set[int]:
     """Return all groups that a group needs, by identity."""
     overlay, seen = candidate.overlay, set[int]()
     stack = list(overlay.reads(group))

@@ -89,6 +89,11 @@ TARGET: tuple[str, ...] = (
 """Checks that run where the target has a path for the rule and the producer."""
 
 
+def names(value: Value) -> tuple[str, ...]:
+    """Return an argument that is one name or several as a tuple."""
+    return (value,) if isinstance(value, str) else value
+
+
 def check(
     name: str,
     reason: str,

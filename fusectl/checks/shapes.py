@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fusectl.checks.describe import types
-from fusectl.checks.registry import Args, Outcomes, check, fail, unknown
+from fusectl.checks.registry import Args, Outcomes, check, fail, names, unknown
 from fusectl.graph.types import Dim, fits_into, same_dims
 from fusectl.match.candidate import Candidate
 from fusectl.tables.schema import Value
@@ -127,8 +127,7 @@ def same_elements(candidate: Candidate, args: Args) -> Outcomes:
 def matrix_sizes(candidate: Candidate, args: Args) -> Outcomes:
     """The matrices have no more rows and columns than this path takes."""
     rows, columns, found = int(str(args["rows"])), int(str(args["columns"])), []
-    given = args["values"]
-    for name in (given,) if isinstance(given, str) else given:
+    for name in names(args["values"]):
         value = candidate.bound.get(name, "")
         if not value:
             continue
@@ -146,9 +145,7 @@ def matrix_sizes(candidate: Candidate, args: Args) -> Outcomes:
 @check("open-shape", "unsupported-shape", takes=("values",))
 def open_shape(candidate: Candidate, args: Args) -> Outcomes:
     """A dimension of one of the values is open."""
-    given = args["values"]
-    names = (given,) if isinstance(given, str) else given
-    known = [v for n in names if (v := candidate.bound.get(n, ""))]
+    known = [v for n in names(args["values"]) if (v := candidate.bound.get(n, ""))]
     if not all(candidate.overlay.type_of(v).static is not None for v in known):
         return None
     seen = ", ".join(f"{v} {types(candidate.overlay, v)}" for v in known)

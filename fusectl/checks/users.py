@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from fusectl.checks.registry import Args, Outcomes, check, fail
 from fusectl.graph.overlay import Group
+from fusectl.graph.walks import from_outputs
 from fusectl.match.candidate import Candidate
 from fusectl.tables.patterns import Pattern
 from fusectl.tables.target_schema import PathDoc
@@ -168,7 +169,7 @@ def no_way_around(candidate: Candidate, args: Args) -> Outcomes:
 @check("readers-behind", "intervening-op")
 def readers_behind(candidate: Candidate, args: Args) -> Outcomes:
     """In a walk from the outputs, other readers stand behind all that the fused form reads."""
-    overlay, walked = candidate.overlay, candidate.overlay.walked()
+    overlay, walked = candidate.overlay, from_outputs(candidate.overlay.view)
     inside = {id(g) for g in candidate.parts}
     first: dict[str, int] = {}
     for value in (o for g in candidate.parts for o in g.outputs if o):

@@ -15,6 +15,7 @@ from fusectl.decide.sink import sink_transposes
 from fusectl.graph.fold import fold
 from fusectl.graph.overlay import Overlay
 from fusectl.graph.view import GraphView, ModelView
+from fusectl.graph.walks import depth_first
 from fusectl.match import Candidate, Role, find_near, find_whole, walk
 from fusectl.tables.catalog import Catalog
 from fusectl.tables.patterns import Pattern
@@ -210,7 +211,7 @@ class _Scope:
         ops = pattern.nodes[pattern.producer].ops
         groups = self.overlay.of_op(ops)
         if step >= 0 and self.target.passes[step].order == "depth-first" and len(groups) > 1:
-            places = self.overlay.depth_first()
+            places = depth_first(self.overlay)
             groups.sort(key=lambda g: places[id(g)])
         roles = [Role(g, g.last) for g in groups]
         for op in ops:

@@ -102,7 +102,6 @@ class Overlay:
         self._common = view.model.repeat.common if view.model.repeat else frozenset()
         self._plain: dict[str, int] = {}
         self._count: dict[str, int] = {}
-        self._walked: dict[str, int] = {}
         self._index: dict[str, list[Group]] = {}
         self._held: dict[str, list[tuple[Group, Node]]] = {}
         self._arrays: dict[str, Array] = {}
@@ -151,56 +150,11 @@ class Overlay:
             found.sort(key=lambda g: g.order)
         return found
 
-    def depth_first(self) -> dict[int, int]:
-        """Return the place of each living group where a walk backwards from the ends leaves it.
-
-        The walk starts at groups that nobody reads and follows the last of a group's makers in
-        graph order first.
-        """
-        places: dict[int, int] = {}
-        living = [g for g in self.groups if g.alive]
-        stack = [(g, False) for g in living if not any(self.uses.get(o) for o in g.outputs)]
-        stack.sort(key=lambda entry: entry[0].order)
-        seen: set[int] = set()
-        while stack:
-            group, left = stack.pop()
-            if left:
-                places[id(group)] = len(places)
-                continue
-            if id(group) in seen:
-                continue
-            seen.add(id(group))
-            stack.append((group, True))
-            makers = {id(m): m for v in group.inputs if (m := self.producers.get(v)) is not None}
-            stack += [(m, False) for m in sorted(makers.values(), key=lambda m: m.order)]
-        for group in living:
-            places.setdefault(id(group), len(places))
-        return places
-
     def reads(self, group: Group) -> Iterator[str]:
         """Yield what a group reads: its operands, and what the bodies of its nodes read."""
         yield from (v for v in group.inputs if v)
         inside = {id(n) for n in group.members} if self.captured else set()
         yield from (v for v, nodes in self.captured.items() if any(id(n) in inside for n in nodes))
-
-    def walked(self) -> dict[str, int]:
-        """Return the place of what makes each value where a walk from the outputs leaves it.
-
-        The walk starts at the last output and follows the operands of each node in their order.
-        It goes over the nodes of the file, whatever the passes made of them.
-        """
-        if not self._walked:
-            makers = self.view.producers
-            stack = [(v, False) for v in self.view.outputs]
-            while stack:
-                value, left = stack.pop()
-                node = makers.get(value)
-                if left:
-                    self._walked.setdefault(value, len(self._walked))
-                elif node is not None and value not in self._walked:
-                    stack.append((value, True))
-                    stack += [(v, False) for v in reversed(node.inputs) if v]
-        return self._walked
 
     def count(self, op: str) -> int:
         """Return how many groups of an operator there were at most; cheap."""

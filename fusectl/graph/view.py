@@ -146,6 +146,7 @@ class GraphView:
 
     ``captured`` maps a value of this scope to the nodes whose bodies read it. ``plain`` returns
     the types that are known without following sizes through the graph, where that tells less.
+    ``walked`` is what ``walks.from_outputs`` found, once somebody asked.
     """
 
     model: ModelView
@@ -161,6 +162,7 @@ class GraphView:
     captured: dict[str, list[Node]] = field(default_factory=dict)
     calls: int = 1
     plain: Callable[[], Mapping[str, TensorType]] | None = None
+    walked: dict[str, int] = field(default_factory=dict)
 
     def type_of(self, value: str) -> TensorType:
         """Return what is known of a value's type, looking outwards from a body."""
